@@ -25,6 +25,19 @@ pub struct Program {
     pub threads: Vec<Code>,
     /// What is asked about the final state.
     pub condition: Option<Condition>,
+    /// What the test's author expects of the condition's formula.
+    pub expect: Option<Expect>,
+}
+
+/// Of how many executions a test's author expects the formula to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expect {
+    /// Of none (herd's `Never`).
+    Forbidden,
+    /// Of some (`Sometimes`).
+    Allowed,
+    /// Of all (`Always`).
+    Required,
 }
 
 /// A shared variable.
