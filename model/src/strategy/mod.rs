@@ -9,6 +9,8 @@ mod points;
 mod pos;
 mod priority;
 mod random;
+mod record;
+mod replay;
 #[cfg(test)]
 mod toy;
 
@@ -16,6 +18,8 @@ pub use pct::Pct;
 pub use pctwm::Pctwm;
 pub use pos::Pos;
 pub use random::Random;
+pub use record::Recorder;
+pub use replay::Replay;
 
 use crate::op::{Agent, Op, ThreadId};
 use crate::rng::Rng;
