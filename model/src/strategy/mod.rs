@@ -3,6 +3,8 @@
 //! The [`Machine`](crate::machine::Machine) offers the enabled agents and the candidates of a read, and the
 //! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`](crate::rng::Rng).
 
+mod dependence;
+mod exhaustive;
 mod pct;
 mod pctwm;
 mod points;
@@ -14,6 +16,8 @@ mod replay;
 #[cfg(test)]
 mod toy;
 
+pub use dependence::dependent;
+pub use exhaustive::Exhaustive;
 pub use pct::Pct;
 pub use pctwm::Pctwm;
 pub use pos::Pos;
