@@ -1,7 +1,7 @@
 //! Strategies: which of the possible steps is taken. They choose; they never judge what is legal.
 //!
 //! The [`Machine`](crate::machine::Machine) offers the enabled agents and the candidates of a read, and the
-//! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`](crate::rng::Rng).
+//! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`].
 
 mod dependence;
 mod exhaustive;
