@@ -11,7 +11,7 @@ use wmtrace_model::machine::{Config, Machine, Memory};
 use wmtrace_model::op::{Addr, ModelKind, Op, Place, Site, Step, ThreadId, Value};
 use wmtrace_model::order::Order;
 use wmtrace_model::rng::Rng;
-use wmtrace_model::strategy::random::Random;
+use wmtrace_model::strategy::Random;
 
 const THREADS: u32 = 4;
 const CELLS: usize = 1000;
@@ -123,7 +123,7 @@ fn reference(events: u64) -> u128 {
 }
 
 fn main() {
-    let n = 2_000_000;
+    let n = std::env::var("N").map_or(2_000_000, |n| n.parse().unwrap());
     let base = reference(n) as f64 / n as f64;
     println!("reference {base:.1}");
     for (name, mix) in [("relaxed", Mix::Relaxed), ("acqrel", Mix::AcqRel), ("mixed", Mix::Mixed)] {
