@@ -120,8 +120,9 @@ impl<S: Strategy> Machine<S> {
         };
         let it = &self.space.cells[cell as usize];
         let last = it.last_index();
-        // What a non-atomic load reads is determined, or it races.
-        let floor = if order.is_atomic() { self.model.floor(it, thread, order) } else { last };
+        // Under c11, what a non-atomic load reads is determined, or it races.
+        let determined = !order.is_atomic() && matches!(self.model, Model::C11(_));
+        let floor = if determined { last } else { self.model.floor(it, thread, order) };
         let index = floor + self.choose_read(choice, (last - floor) as usize + 1) as u32;
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value);
@@ -271,7 +272,6 @@ impl<S: Strategy> Machine<S> {
         if let Some(expected) = expected.filter(|&expected| expected != read) {
             return Err(Mismatch { thread, at, expected, found: read });
         }
-        // Races first: the access must not see what it synchronises with itself.
         let order = match (op, deed) {
             (Op::Cas { failure, .. }, Deed::Read { .. } | Deed::Mixed { writes: false, .. }) => failure,
             (op, _) => op.order(),
@@ -282,13 +282,7 @@ impl<S: Strategy> Machine<S> {
             Deed::Read { .. } | Deed::Forward(_) | Deed::Other => false,
         };
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
-        if !matches!(deed, Deed::Other) && (self.has_heap || self.finds_races()) {
-            let cell = match deed {
-                Deed::Read { cell, .. } | Deed::Write { cell, .. } | Deed::Update { cell, .. } => Some(cell),
-                Deed::Forward(_) | Deed::Hold | Deed::Mixed { .. } | Deed::Other => None,
-            };
-            self.check_access(thread, site, at, cell, order, writes);
-        }
+        let doer = self.doer(thread, site);
         let stamp = match deed {
             Deed::Read { cell, index, floor } => {
                 let locked = matches!(op, Op::Cas { .. });
@@ -314,6 +308,14 @@ impl<S: Strategy> Machine<S> {
                 return Ok(());
             }
         };
+        // After what the access acquires, which happens before it; in the epoch in which it was made.
+        if self.has_heap || self.finds_races() {
+            let cell = match deed {
+                Deed::Read { cell, .. } | Deed::Write { cell, .. } | Deed::Update { cell, .. } => Some(cell),
+                Deed::Forward(_) | Deed::Hold | Deed::Mixed { .. } | Deed::Other => None,
+            };
+            self.check_access(doer, at, cell, order, writes);
+        }
         if self.config.spin {
             let watch = &mut self.threads[thread.index()].watch;
             if reads_too {

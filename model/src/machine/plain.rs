@@ -13,6 +13,20 @@ use crate::op::{Addr, Place, Site, ThreadId, Value};
 use crate::order::Order;
 use crate::strategy::Strategy;
 
+/// Who makes an access, where in the code, and in which epoch: the one before what the access publishes.
+#[derive(Clone, Copy)]
+pub(super) struct Doer {
+    pub(super) thread: ThreadId,
+    pub(super) site: Site,
+    pub(super) epoch: u32,
+}
+
+impl Doer {
+    fn access(self, addr: Addr, len: u64, store: bool, atomic: bool) -> Access {
+        Access { thread: self.thread, site: self.site, epoch: self.epoch, addr, len, store, atomic }
+    }
+}
+
 impl<S: Strategy> Machine<S> {
     /// The thread has made a non-atomic access that is no scheduling point: any range, a copy or a plain
     /// variable. It is checked for races; where it meets atomic cells it takes part in their histories. Called
@@ -26,25 +40,30 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        let touches_cells = self.check_range(thread, site, addr, len, store);
-        if touches_cells {
+        let doer = self.doer(thread, site);
+        if self.check_range(doer, addr, len, store) {
+            self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);
         }
     }
 
+    pub(super) fn doer(&self, thread: ThreadId, site: Site) -> Doer {
+        Doer { thread, site, epoch: self.epoch(thread) }
+    }
+
     /// Looks for races and dead memory under a non-atomic access. Whether cells live there.
-    fn check_range(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) -> bool {
+    fn check_range(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) -> bool {
         if let Some((number, mask)) = Space::one_granule(addr, len) {
-            return self.check_granule(thread, site, number, mask, store);
+            return self.check_granule(doer, number, mask, store);
         }
         let mut cells = false;
         for (number, mask) in Space::granules(addr, len) {
-            cells |= self.check_granule(thread, site, number, mask, store);
+            cells |= self.check_granule(doer, number, mask, store);
         }
         cells
     }
 
-    fn check_granule(&mut self, thread: ThreadId, site: Site, number: u64, mask: u8, store: bool) -> bool {
+    fn check_granule(&mut self, doer: Doer, number: u64, mask: u8, store: bool) -> bool {
         let races = self.config.races;
         let Machine { space, model, .. } = self;
         let (granule, shadows) = space.granule(number);
@@ -56,21 +75,22 @@ impl<S: Strategy> Machine<S> {
         if let Model::C11(c11) = model
             && races
         {
-            let (slot, epoch) = c11.now(thread);
-            let now = When { slot, epoch, site };
-            race = shadows.access(&mut granule.shadow, mask, now, store, c11.knower(thread));
+            let knower = c11.knower(doer.thread);
+            let now = When { slot: knower.slot, epoch: doer.epoch, site: doer.site };
+            race = shadows.access(&mut granule.shadow, mask, now, store, knower);
         }
         if race.is_some() || dead {
-            self.found_in_granule(thread, site, number, mask, race, store, false, dead);
+            let (addr, len) = Space::bytes_of(number, mask);
+            self.found_in_granule(doer.access(addr, len, store, false), race, dead);
         }
         cells
     }
 
-    /// Looks for races and dead memory under an atomic access, or a non-atomic one that was scheduled.
+    /// Looks for races and dead memory under an operation that was scheduled. Comes after what the access
+    /// acquires, which happens before it.
     pub(super) fn check_access(
         &mut self,
-        thread: ThreadId,
-        site: Site,
+        doer: Doer,
         at: Place,
         cell: Option<CellId>,
         order: Order,
@@ -78,12 +98,12 @@ impl<S: Strategy> Machine<S> {
     ) {
         let len = u64::from(at.width);
         if !order.is_atomic() {
-            if self.check_range(thread, site, at.addr, len, store) {
-                self.check_cells(thread, site, at.addr, len, store);
+            if self.check_range(doer, at.addr, len, store) {
+                self.check_cells(doer, at.addr, len, store);
             }
             return;
         }
-        let races = self.finds_races();
+        let races = self.config.races;
         for (number, mask) in Space::granules(at.addr, len) {
             let Machine { space, model, .. } = self;
             let (granule, shadows) = space.granule(number);
@@ -95,29 +115,29 @@ impl<S: Strategy> Machine<S> {
             if let Model::C11(c11) = model
                 && races
             {
-                race = shadows.check(&granule.shadow, mask, store, c11.knower(thread));
+                race = shadows.check(&granule.shadow, mask, store, c11.knower(doer.thread));
             }
             if race.is_some() || dead {
-                self.found_in_granule(thread, site, number, mask, race, store, true, dead);
+                let (addr, len) = Space::bytes_of(number, mask);
+                self.found_in_granule(doer.access(addr, len, store, true), race, dead);
             }
         }
-        if let (true, Model::C11(c11)) = (races, &self.model) {
-            let (slot, epoch) = c11.now(thread);
-            if let Some(cell) = cell {
-                self.space.cells[cell as usize].note_access(Touch { slot, epoch, site, store });
-            }
+        if let (true, Some(cell), Model::C11(c11)) = (races, cell, &self.model) {
+            let (slot, _) = c11.now(doer.thread);
+            let touch = Touch { slot, epoch: doer.epoch, site: doer.site, store };
+            self.space.cells[cell as usize].note_access(touch);
         }
     }
 
     /// A non-atomic access against the atomic ones of the cells that it meets.
-    fn check_cells(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) {
+    fn check_cells(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) {
         let Model::C11(c11) = &self.model else { return };
-        if !self.finds_races() {
+        if !self.config.races {
             return;
         }
         let mut cells = core::mem::take(&mut self.scratch);
         self.space.cells_in(addr, len, &mut cells);
-        let knower = c11.knower(thread);
+        let knower = c11.knower(doer.thread);
         let mut race = None;
         for &cell in &cells {
             let it = &self.space.cells[cell as usize];
@@ -128,54 +148,23 @@ impl<S: Strategy> Machine<S> {
             race = race.or(unknown.map(|touch| (touch, it.place)));
         }
         if let Some((touch, place)) = race {
-            let first = Access {
-                thread: c11.owner(touch.slot, touch.epoch),
-                site: touch.site,
-                epoch: touch.epoch,
-                addr: place.addr,
-                len: u64::from(place.width),
-                store: touch.store,
-                atomic: true,
-            };
-            let second = self.access(thread, site, addr, len, store, false);
-            self.found(Finding::Race(Race { first, second }));
+            let thread = c11.owner(touch.slot, touch.epoch);
+            let first = Doer { thread, site: touch.site, epoch: touch.epoch };
+            let first = first.access(place.addr, u64::from(place.width), touch.store, true);
+            self.found(Finding::Race(Race { first, second: doer.access(addr, len, store, false) }));
         }
         self.scratch = cells;
     }
 
-    fn access(
-        &self,
-        thread: ThreadId,
-        site: Site,
-        addr: Addr,
-        len: u64,
-        store: bool,
-        atomic: bool,
-    ) -> Access {
-        Access { thread, site, epoch: self.epoch(thread), addr, len, store, atomic }
-    }
-
-    /// An access to these bytes of a granule races with an earlier one, or touches memory that was freed.
+    /// An access races with an earlier one, or touches memory that was freed.
     #[cold]
-    #[allow(clippy::too_many_arguments, reason = "both sides of one race")]
-    fn found_in_granule(
-        &mut self,
-        thread: ThreadId,
-        site: Site,
-        granule: u64,
-        mask: u8,
-        race: Option<Conflict>,
-        store: bool,
-        atomic: bool,
-        dead: bool,
-    ) {
-        let (addr, len) = Space::bytes_of(granule, mask);
-        let second = self.access(thread, site, addr, len, store, atomic);
+    fn found_in_granule(&mut self, second: Access, race: Option<Conflict>, dead: bool) {
+        let Access { addr, len, .. } = second;
         if let (Some(conflict), Model::C11(c11)) = (race, &self.model) {
             // Where the first began and ended is not known: it shares at least one of these bytes.
             let When { slot, epoch, site } = conflict.earlier;
-            let thread = c11.owner(slot, epoch);
-            let first = Access { thread, site, epoch, addr, len, store: conflict.store, atomic: false };
+            let first = Doer { thread: c11.owner(slot, epoch), site, epoch };
+            let first = first.access(addr, len, conflict.store, false);
             self.found(Finding::Race(Race { first, second }));
         }
         if let Some(freed) = self.space.freed_by(addr, len).filter(|_| dead) {
@@ -185,7 +174,7 @@ impl<S: Strategy> Machine<S> {
 
     #[cold]
     pub(super) fn found_uninitialised(&mut self, thread: ThreadId, site: Site, at: Place) {
-        let access = self.access(thread, site, at.addr, u64::from(at.width), false, true);
+        let access = self.doer(thread, site).access(at.addr, u64::from(at.width), false, true);
         self.found(Finding::Uninitialised { access });
     }
 
@@ -199,7 +188,6 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        self.check_cells(thread, site, addr, len, store);
         let end = addr.0.saturating_add(len);
         let mut cells = core::mem::take(&mut self.scratch);
         self.space.cells_in(addr, len, &mut cells);
@@ -416,12 +404,12 @@ impl<S: Strategy> Machine<S> {
     /// Memory goes back to the allocator: touching it from now on is a bug, and freeing it while another
     /// thread may still be using it is a race.
     pub fn free(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
-        let cells = self.check_range(thread, site, at, len, true);
-        if cells {
-            self.check_cells(thread, site, at, len, true);
+        let doer = self.doer(thread, site);
+        if self.check_range(doer, at, len, true) {
+            self.check_cells(doer, at, len, true);
         }
         self.has_heap = true;
-        let by = self.access(thread, site, at, len, true, false);
+        let by = doer.access(at, len, true, false);
         self.push(thread, site, Label::Free { at, len });
         self.forget_range(at, len);
         self.space.set_heap(at, len, true, Some(by));
