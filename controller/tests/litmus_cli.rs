@@ -164,6 +164,32 @@ fn races_are_bugs_of_c11() {
     assert_eq!(dir.litmus("--model tso racy.litmus").status, Some(0));
 }
 
+/// The same instructions run again after their thread has synchronised; the race found before that is certified.
+#[test]
+fn races_in_loops_are_certified() {
+    let dir = Directory::new("race_loops");
+    dir.file(
+        "seqlock.litmus",
+        "C seqlock {}
+         P0 (atomic_int* s, int* a) { *a = 1; atomic_store_explicit(s, 1, memory_order_release); }
+         P1 (atomic_int* s, int* a) {
+           int seen, value;
+           do {
+             value = *a;
+             seen = atomic_load_explicit(s, memory_order_acquire);
+             value = *a;
+           } while (!seen);
+         }
+         forall 1:value=1",
+    );
+    for options in ["", "--strategy random"] {
+        let run = dir.litmus(&format!("--format json {options} seqlock.litmus"));
+        assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{options}");
+        let test = &run.json()["tests"][0];
+        assert_eq!((&test["holds"], test["races"].as_array().unwrap().len()), (&Value::from(true), 2));
+    }
+}
+
 #[test]
 fn loops_are_cut_sampled_or_stuck() {
     let dir = Directory::new("loops");

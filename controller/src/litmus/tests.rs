@@ -4,6 +4,7 @@
 use super::tally::Tally;
 use super::{Failure, events, human, json};
 use crate::cli::{Cli, Command, LitmusOptions};
+use crate::exit::Exit;
 use clap::Parser as _;
 use wmtrace_model::execution::{Access, Event, EventId, Execution, Label, Mo, Race, Rf, Source};
 use wmtrace_model::litmus::parse::parse;
@@ -252,4 +253,16 @@ fn conditions_are_printed_as_they_parse() {
         let program = parse(&format!("C t {{}} P0 (atomic_int* x) {{ int r = *x; }} {condition}")).unwrap();
         assert_eq!(super::names::condition(&program, program.condition.as_ref().unwrap()), condition);
     }
+}
+
+/// A failed certificate comes with the execution that its event numbers are about.
+#[test]
+fn tool_errors_show_the_execution() {
+    let program = parse(SB).unwrap();
+    let detail = human::table(&program, &sb(&program, 0, 1).1);
+    let failure = Failure::Tool { message: "an execution fails its certificate: e2".to_string(), detail };
+    let mut printed = Vec::new();
+    failure.print("a\u{7}.litmus", &mut printed).unwrap();
+    assert_eq!(failure.exit(), Exit::Tool);
+    insta::assert_snapshot!(String::from_utf8(printed).unwrap());
 }
