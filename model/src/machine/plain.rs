@@ -34,33 +34,34 @@ impl<S: Strategy> Machine<S> {
 
     /// Looks for races and dead memory under a non-atomic access. Whether cells live there.
     fn check_range(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) -> bool {
-        let races = self.finds_races();
+        if let Some((number, mask)) = Space::one_granule(addr, len) {
+            return self.check_granule(thread, site, number, mask, store);
+        }
         let mut cells = false;
-        let mut dead = false;
-        let mut race: Option<(u64, u8, Conflict)> = None;
         for (number, mask) in Space::granules(addr, len) {
-            let model = &self.model;
-            self.space.with_granule(number, |granule, shadows| {
-                cells |= granule.has_cells();
-                dead |= granule.is_freed();
-                if store {
-                    granule.written(mask);
-                }
-                if let Model::C11(c11) = model
-                    && races
-                {
-                    let (slot, epoch) = c11.now(thread);
-                    let now = When { slot, epoch, site };
-                    let found = shadows.access(&mut granule.shadow, mask, now, store, c11.knower(thread));
-                    race = race.or(found.map(|conflict| (number, mask, conflict)));
-                }
-            });
+            cells |= self.check_granule(thread, site, number, mask, store);
         }
-        if let Some((number, mask, conflict)) = race {
-            self.found_shadow_race(thread, site, number, mask, conflict, store, false);
+        cells
+    }
+
+    fn check_granule(&mut self, thread: ThreadId, site: Site, number: u64, mask: u8, store: bool) -> bool {
+        let races = self.config.races;
+        let Machine { space, model, .. } = self;
+        let (granule, shadows) = space.granule(number);
+        if store {
+            granule.written(mask);
         }
-        if dead {
-            self.found_dead(thread, site, addr, len, store, false);
+        let (cells, dead) = (granule.has_cells(), granule.is_freed());
+        let mut race = None;
+        if let Model::C11(c11) = model
+            && races
+        {
+            let (slot, epoch) = c11.now(thread);
+            let now = When { slot, epoch, site };
+            race = shadows.access(&mut granule.shadow, mask, now, store, c11.knower(thread));
+        }
+        if race.is_some() || dead {
+            self.found_in_granule(thread, site, number, mask, race, store, false, dead);
         }
         cells
     }
@@ -71,6 +72,7 @@ impl<S: Strategy> Machine<S> {
         thread: ThreadId,
         site: Site,
         at: Place,
+        cell: Option<CellId>,
         order: Order,
         store: bool,
     ) {
@@ -82,32 +84,26 @@ impl<S: Strategy> Machine<S> {
             return;
         }
         let races = self.finds_races();
-        let mut dead = false;
-        let mut race = None;
         for (number, mask) in Space::granules(at.addr, len) {
-            let model = &self.model;
-            self.space.with_granule(number, |granule, shadows| {
-                dead |= granule.is_freed();
-                if store {
-                    granule.written(mask);
-                }
-                if let Model::C11(c11) = model
-                    && races
-                {
-                    let found = shadows.check(&granule.shadow, mask, store, c11.knower(thread));
-                    race = race.or(found.map(|conflict| (number, mask, conflict)));
-                }
-            });
-        }
-        if let Some((number, mask, conflict)) = race {
-            self.found_shadow_race(thread, site, number, mask, conflict, store, true);
-        }
-        if dead {
-            self.found_dead(thread, site, at.addr, len, store, true);
+            let Machine { space, model, .. } = self;
+            let (granule, shadows) = space.granule(number);
+            if store {
+                granule.written(mask);
+            }
+            let dead = granule.is_freed();
+            let mut race = None;
+            if let Model::C11(c11) = model
+                && races
+            {
+                race = shadows.check(&granule.shadow, mask, store, c11.knower(thread));
+            }
+            if race.is_some() || dead {
+                self.found_in_granule(thread, site, number, mask, race, store, true, dead);
+            }
         }
         if let (true, Model::C11(c11)) = (races, &self.model) {
             let (slot, epoch) = c11.now(thread);
-            if let crate::memory::space::Found::Cell(cell) = self.space.find(at) {
+            if let Some(cell) = cell {
                 self.space.cells[cell as usize].note_access(Touch { slot, epoch, site, store });
             }
         }
@@ -159,42 +155,31 @@ impl<S: Strategy> Machine<S> {
         Access { thread, site, epoch: self.epoch(thread), addr, len, store, atomic }
     }
 
+    /// An access to these bytes of a granule races with an earlier one, or touches memory that was freed.
     #[cold]
     #[allow(clippy::too_many_arguments, reason = "both sides of one race")]
-    fn found_shadow_race(
+    fn found_in_granule(
         &mut self,
         thread: ThreadId,
         site: Site,
         granule: u64,
         mask: u8,
-        conflict: Conflict,
+        race: Option<Conflict>,
         store: bool,
         atomic: bool,
+        dead: bool,
     ) {
-        let Model::C11(c11) = &self.model else { return };
-        // The bytes that the second access has in this granule: the first shares at least one of them.
-        let addr = Addr(granule * 8 + u64::from(mask.trailing_zeros()));
-        let len = u64::from(mask.count_ones());
-        let When { slot, epoch, site: first_site } = conflict.earlier;
-        let owner = c11.owner(slot, epoch);
-        let first = Access {
-            thread: owner,
-            site: first_site,
-            epoch,
-            addr,
-            len,
-            store: conflict.store,
-            atomic: false,
-        };
+        let (addr, len) = Space::bytes_of(granule, mask);
         let second = self.access(thread, site, addr, len, store, atomic);
-        self.found(Finding::Race(Race { first, second }));
-    }
-
-    #[cold]
-    fn found_dead(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool, atomic: bool) {
-        if let Some(freed) = self.space.freed_by(addr, len) {
-            let access = self.access(thread, site, addr, len, store, atomic);
-            self.found(Finding::UseAfterFree { access, freed });
+        if let (Some(conflict), Model::C11(c11)) = (race, &self.model) {
+            // Where the first began and ended is not known: it shares at least one of these bytes.
+            let When { slot, epoch, site } = conflict.earlier;
+            let thread = c11.owner(slot, epoch);
+            let first = Access { thread, site, epoch, addr, len, store: conflict.store, atomic: false };
+            self.found(Finding::Race(Race { first, second }));
+        }
+        if let Some(freed) = self.space.freed_by(addr, len).filter(|_| dead) {
+            self.found(Finding::UseAfterFree { access: second, freed });
         }
     }
 
@@ -422,6 +407,7 @@ impl<S: Strategy> Machine<S> {
 
     /// Memory from the allocator: what was there before is forgotten.
     pub fn alloc(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64, zeroed: bool) {
+        self.has_heap = true;
         self.push(thread, site, Label::Alloc { at, len });
         self.forget_range(at, len);
         self.space.set_heap(at, len, zeroed, None);
@@ -434,6 +420,7 @@ impl<S: Strategy> Machine<S> {
         if cells {
             self.check_cells(thread, site, at, len, true);
         }
+        self.has_heap = true;
         let by = self.access(thread, site, at, len, true, false);
         self.push(thread, site, Label::Free { at, len });
         self.forget_range(at, len);
