@@ -89,13 +89,7 @@ fn a_failed_compare_and_swap_does_not_acquire_by_its_success_order() {
     let mut it = c11(Reads::Newest, 2);
     it.plain(0, X.addr.0, 4, true);
     it.act(0, store(FLAG, Order::Release), 1);
-    let cas = Op::Cas {
-        at: FLAG,
-        order: Order::AcqRel,
-        failure: Order::Relaxed,
-        expected: 7,
-        weak: false,
-    };
+    let cas = Op::Cas { at: FLAG, order: Order::AcqRel, failure: Order::Relaxed, expected: 7, weak: false };
     assert_eq!(it.act(1, cas, 8), 1);
     it.plain(1, X.addr.0, 4, false);
     assert_eq!(races(&it), 1);
@@ -227,7 +221,11 @@ fn accesses_of_different_sizes_share_bytes() {
         it.plain(1, X.addr.0 + 0x40, 4, false);
         it.act(1, store(low, Order::SeqCst), 0x5555_5555);
         assert_eq!(it.act(0, load(wide, Order::Relaxed), 0), 0x4444_4444_5555_5555, "{model}");
-        assert_eq!(it.act(0, Op::Rmw { at: middle, order: Order::AcqRel }, 0x6666_6666), 0x4444_5555, "{model}");
+        assert_eq!(
+            it.act(0, Op::Rmw { at: middle, order: Order::AcqRel }, 0x6666_6666),
+            0x4444_5555,
+            "{model}"
+        );
         assert_eq!(it.act(0, load(wide, Order::Relaxed), 0), 0x4444_6666_6666_5555, "{model}");
         assert_eq!(it.findings(), [], "{model}");
     }

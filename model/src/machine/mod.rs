@@ -17,6 +17,8 @@
 //! another process, and reset it for the next execution.
 
 mod config;
+#[cfg(test)]
+mod mutants;
 mod perform;
 mod plain;
 mod spin;
