@@ -3,7 +3,7 @@
 //! - coherence: `mo;rf?;hb?` and `fr;rf?;hb` irreflexive;
 //! - atomicity, which [`Communication`] has checked;
 //! - `po ∪ rf` acyclic, which holds for every execution that [`Communication`] accepts;
-//! - the SC axiom, in [`sc`](super::sc).
+//! - the SC axiom, in [`super::sc`].
 
 use super::hb::HappensBefore;
 use super::mo::Communication;
