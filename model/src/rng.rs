@@ -17,6 +17,7 @@ impl Rng {
     }
 
     /// 64 uniform bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -25,6 +26,7 @@ impl Rng {
     ///
     /// # Panics
     /// When `n` is 0: there is nothing to choose from.
+    #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "a choice among nothing");
         let n = n as u64;

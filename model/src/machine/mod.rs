@@ -29,6 +29,7 @@ use crate::execution::{Event, EventId, Execution, Label};
 use crate::memory::clock::Msg;
 use crate::memory::space::{CellId, Found, Space};
 use crate::models::Model;
+use crate::models::buffered::Held;
 use crate::op::{Addr, Agent, ModelKind, Op, Place, Site, Step, Stuck, ThreadId, Value};
 use crate::order::Order;
 use crate::strategy::{Choice, Pick, Strategy};
@@ -96,6 +97,8 @@ pub struct Machine<S> {
     /// A thread that was picked, and whose held stores are being committed first.
     picked: Option<ThreadId>,
     flight: Option<Flight>,
+    /// The held store that the step under way reads, if it is that.
+    forwarded: Option<Held>,
     woken: Vec<ThreadId>,
     objects: BTreeMap<u64, Msg>,
     /// Whether the program has told of any allocation: dead and fresh memory exist.
@@ -126,6 +129,7 @@ impl<S: Strategy> Machine<S> {
             enabled: Vec::new(),
             picked: None,
             flight: None,
+            forwarded: None,
             woken: Vec::new(),
             objects: BTreeMap::new(),
             has_heap: false,
@@ -241,6 +245,7 @@ impl<S: Strategy> Machine<S> {
     ///
     /// # Panics
     /// When the thread is not running, or the operation is none a program can do (a load that releases …).
+    #[inline]
     pub fn pending(&mut self, thread: ThreadId, op: Op, site: Site, state: u64) {
         debug_assert!(op_is_sane(&op), "{op:?}");
         let spins = self.config.spin && op.reads();
@@ -282,11 +287,13 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// The operation that a ready thread has stopped before.
+    #[inline]
     fn choice(&self, thread: ThreadId) -> &Choice {
         let index = self.threads[thread.index()].listed.expect("a thread that has stopped is listed");
         &self.ready[index as usize]
     }
 
+    #[inline]
     fn set_status(&mut self, thread: ThreadId, status: Status) {
         let it = &mut self.threads[thread.index()];
         let old = core::mem::replace(&mut it.status, status);
@@ -351,6 +358,7 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// Leaves in `enabled` what the strategy may choose from, or nothing when that is all of `ready`.
+    #[inline]
     fn find_enabled(&mut self) -> Result<(), Step> {
         self.enabled.clear();
         if let Model::Buffered(buffered) = &self.model {
@@ -407,7 +415,7 @@ impl<S: Strategy> Machine<S> {
             let news = match self.space.find(at) {
                 Found::Cell(cell) => {
                     let newest = self.space.cells[cell as usize].last();
-                    newest.stamp != stamp && newest.value != value
+                    newest.stamp != stamp && newest.value() != value
                 }
                 Found::Clash => self.space.newest_mixed(at) != stamp,
                 Found::Nothing => false,
@@ -487,6 +495,7 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
+    #[inline]
     fn epoch(&self, thread: ThreadId) -> u32 {
         match &self.model {
             Model::C11(c11) => c11.now(thread).1,
@@ -499,6 +508,7 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// Adds an event. Its epoch is the one that the thread is in, so this comes before what ends the epoch.
+    #[inline]
     fn push(&mut self, thread: ThreadId, site: Site, label: Label) -> EventId {
         let id = EventId(self.events as u32);
         self.events += 1;

@@ -26,8 +26,8 @@ pub(super) struct Flight {
 enum Deed {
     /// Reads this store of the cell; `floor` is the oldest it could have read.
     Read { cell: CellId, index: u32, floor: u32 },
-    /// Reads its thread's own held store.
-    Forward(Held),
+    /// Reads its thread's own held store: [`Machine::forwarded`].
+    Forward,
     /// Writes; the store takes this place in the cell.
     Write { cell: CellId, index: u32 },
     /// Writes into its thread's buffer.
@@ -70,13 +70,7 @@ impl<S: Strategy> Machine<S> {
         match self.space.find(at) {
             Found::Cell(cell) => Some(cell),
             Found::Nothing => {
-                let init = Stored {
-                    value: memory.read(at),
-                    stamp: 0,
-                    msg: Msg::NOTHING,
-                    source: Source::Init,
-                    rmw: false,
-                };
+                let init = Stored::initial(memory.read(at));
                 Some(self.space.make_cell(at, init))
             }
             Found::Clash => {
@@ -113,7 +107,8 @@ impl<S: Strategy> Machine<S> {
             && let Some(held) = buffered.forwarded(thread, at)
         {
             how.read = Some(held.value);
-            return Deed::Forward(held);
+            self.forwarded = Some(held);
+            return Deed::Forward;
         }
         let Some(cell) = self.cell_at(at, memory) else {
             return Deed::Mixed { reads: true, writes: false };
@@ -125,7 +120,7 @@ impl<S: Strategy> Machine<S> {
         let floor = if determined { last } else { self.model.floor(it, thread, order) };
         let index = floor + self.choose_read(choice, (last - floor) as usize + 1) as u32;
         if index < last {
-            how.read = Some(self.space.cells[cell as usize].store(index).value);
+            how.read = Some(self.space.cells[cell as usize].store(index).value());
         }
         Deed::Read { cell, index, floor }
     }
@@ -200,7 +195,7 @@ impl<S: Strategy> Machine<S> {
         let floor_to_succeed = self.update_floor(cell, thread, order);
         let fits = |machine: &Self, index: u32| {
             let it = &machine.space.cells[cell as usize];
-            if expected.is_some_and(|expected| it.store(index).value != expected) {
+            if expected.is_some_and(|expected| it.store(index).value() != expected) {
                 return true;
             }
             // To write, it must come right behind what it reads.
@@ -214,7 +209,7 @@ impl<S: Strategy> Machine<S> {
         let chosen = self.choose_read(choice, count);
         let index = (floor..=last).filter(|&index| fits(self, index)).nth(chosen).unwrap_or(last);
         let it = &self.space.cells[cell as usize];
-        let value = it.store(index).value;
+        let value = it.store(index).value();
         how.read = (index < last).then_some(value);
         how.succeeds = expected.is_none_or(|expected| value == expected);
         if let Op::Cas { weak: true, .. } = choice.op
@@ -264,9 +259,9 @@ impl<S: Strategy> Machine<S> {
         };
         let expected = match deed {
             Deed::Read { cell, index, .. } | Deed::Update { cell, index, .. } => {
-                Some(self.space.cells[cell as usize].store(index).value)
+                Some(self.space.cells[cell as usize].store(index).value())
             }
-            Deed::Forward(held) => Some(held.value),
+            Deed::Forward => self.forwarded.map(|held| held.value),
             _ => None,
         };
         if let Some(expected) = expected.filter(|&expected| expected != read) {
@@ -279,7 +274,7 @@ impl<S: Strategy> Machine<S> {
         let writes = match deed {
             Deed::Write { .. } | Deed::Hold | Deed::Update { .. } => true,
             Deed::Mixed { writes, .. } => writes,
-            Deed::Read { .. } | Deed::Forward(_) | Deed::Other => false,
+            Deed::Read { .. } | Deed::Forward | Deed::Other => false,
         };
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
         let doer = self.doer(thread, site);
@@ -288,7 +283,8 @@ impl<S: Strategy> Machine<S> {
                 let locked = matches!(op, Op::Cas { .. });
                 self.retire_read(thread, site, cell, index, floor, order, locked)
             }
-            Deed::Forward(held) => {
+            Deed::Forward => {
+                let held = self.forwarded.take().expect("a held store was forwarded");
                 let rf = Rf::One(Source::Store(held.event));
                 self.push(thread, site, Label::Load { at, order, value: read, rf, locked: false });
                 self.after_load(thread, order);
@@ -312,7 +308,7 @@ impl<S: Strategy> Machine<S> {
         if self.has_heap || self.finds_races() {
             let cell = match deed {
                 Deed::Read { cell, .. } | Deed::Write { cell, .. } | Deed::Update { cell, .. } => Some(cell),
-                Deed::Forward(_) | Deed::Hold | Deed::Mixed { .. } | Deed::Other => None,
+                Deed::Forward | Deed::Hold | Deed::Mixed { .. } | Deed::Other => None,
             };
             self.check_access(doer, at, cell, order, writes);
         }
@@ -379,7 +375,7 @@ impl<S: Strategy> Machine<S> {
             self.found_uninitialised(thread, site, at);
         }
         let rf = Rf::One(stored.source);
-        self.push(thread, site, Label::Load { at, order, value: stored.value, rf, locked });
+        self.push(thread, site, Label::Load { at, order, value: stored.value(), rf, locked });
         let it = &mut self.space.cells[cell as usize];
         match &mut self.model {
             Model::Sc => {}
@@ -423,7 +419,7 @@ impl<S: Strategy> Machine<S> {
             None => Label::Store { at, order, value, mo },
             Some(read) => {
                 let from = it.store(read);
-                let (read, rf) = (from.value, Rf::One(from.source));
+                let (read, rf) = (from.value(), Rf::One(from.source));
                 Label::Rmw { at, order, read, rf, written: value, mo }
             }
         };
@@ -434,13 +430,7 @@ impl<S: Strategy> Machine<S> {
         }
         let event = self.push(thread, site, label);
         self.stamp += 1;
-        let stored = Stored {
-            value,
-            stamp: self.stamp,
-            msg: Msg::NOTHING,
-            source: Source::Store(event),
-            rmw: read.is_some(),
-        };
+        let stored = Stored::new(value, self.stamp, Source::Store(event), read.is_some());
         let it = &mut self.space.cells[cell as usize];
         match &mut self.model {
             Model::Sc => {
@@ -522,13 +512,7 @@ impl<S: Strategy> Machine<S> {
         match cell {
             Some(cell) => {
                 let it = &mut self.space.cells[cell as usize];
-                let index = it.append(Stored {
-                    value: held.value,
-                    stamp: self.stamp,
-                    msg: Msg::NOTHING,
-                    source,
-                    rmw: false,
-                });
+                let index = it.append(Stored::new(held.value, self.stamp, source, false));
                 if let Model::Buffered(buffered) = &mut self.model {
                     buffered.committed(it, thread, index);
                 }

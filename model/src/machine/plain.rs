@@ -47,6 +47,7 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
+    #[inline]
     pub(super) fn doer(&self, thread: ThreadId, site: Site) -> Doer {
         Doer { thread, site, epoch: self.epoch(thread) }
     }
@@ -224,8 +225,7 @@ impl<S: Strategy> Machine<S> {
         let at = self.space.cells[cell as usize].place;
         let event = self.push(thread, site, Label::Store { at, order: Order::Na, value, mo: Mo::Last });
         self.stamp += 1;
-        let stored =
-            Stored { value, stamp: self.stamp, msg: Msg::NOTHING, source: Source::Store(event), rmw: false };
+        let stored = Stored::new(value, self.stamp, Source::Store(event), false);
         let it = &mut self.space.cells[cell as usize];
         let index = it.last_index() + 1;
         match &mut self.model {
@@ -248,7 +248,7 @@ impl<S: Strategy> Machine<S> {
     fn plain_load(&mut self, thread: ThreadId, site: Site, cell: CellId) {
         let it = &self.space.cells[cell as usize];
         let (index, stored, at) = (it.last_index(), *it.last(), it.place);
-        let (value, rf) = (stored.value, Rf::One(stored.source));
+        let (value, rf) = (stored.value(), Rf::One(stored.source));
         self.push(thread, site, Label::Load { at, order: Order::Na, value, rf, locked: false });
         let it = &mut self.space.cells[cell as usize];
         match &mut self.model {

@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 /// One store of a cell's history.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
-    pub(crate) value: Value,
+    /// The value's halves: histories are what the machine touches most, and a `u128` would pad them.
+    value: [u64; 2],
     /// When it became visible: a count over all stores of the execution. Under TSO, its position in the log.
     pub(crate) stamp: u64,
     /// What it hands to those who acquire it.
@@ -23,6 +24,23 @@ pub(crate) struct Stored {
     pub(crate) source: Source,
     /// Whether it belongs right behind its predecessor, which it read.
     pub(crate) rmw: bool,
+}
+
+impl Stored {
+    /// What memory held before the cell was seen.
+    pub(crate) fn initial(value: Value) -> Stored {
+        Stored::new(value, 0, Source::Init, false)
+    }
+
+    #[inline]
+    pub(crate) fn new(value: Value, stamp: u64, source: Source, rmw: bool) -> Stored {
+        Stored { value: [value as u64, (value >> 64) as u64], stamp, msg: Msg::NOTHING, source, rmw }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> Value {
+        Value::from(self.value[1]) << 64 | Value::from(self.value[0])
+    }
 }
 
 /// What one slot has touched of a cell.
@@ -41,6 +59,7 @@ struct Lane {
 
 impl Lane {
     /// The newest store touched by the end of `epoch`; 0 when that is at or below the cell's base.
+    #[inline]
     fn by(&self, epoch: u32) -> u32 {
         if self.last.0 <= epoch {
             return self.last.1;
@@ -76,7 +95,7 @@ pub(crate) struct Cell {
     prune_at: usize,
 }
 
-const FIRST_PRUNE: usize = 16;
+const FIRST_PRUNE: usize = 8;
 
 impl Cell {
     pub(crate) fn new(place: Place, init: Stored, uninitialised: bool) -> Cell {
@@ -102,14 +121,17 @@ impl Cell {
     }
 
     /// The newest store.
+    #[inline]
     pub(crate) fn last_index(&self) -> u32 {
         self.base + self.stores.len() as u32 - 1
     }
 
+    #[inline]
     pub(crate) fn last(&self) -> &Stored {
         self.stores.back().expect("a cell has at least one store")
     }
 
+    #[inline]
     pub(crate) fn store(&self, index: u32) -> &Stored {
         &self.stores[(index - self.base) as usize]
     }
@@ -124,6 +146,7 @@ impl Cell {
     }
 
     /// The newest store whose stamp is at most `stamp`, or the oldest kept.
+    #[inline]
     pub(crate) fn at_stamp(&self, stamp: u64) -> u32 {
         // Most questions are about the present.
         if self.last().stamp <= stamp {
@@ -134,6 +157,7 @@ impl Cell {
     }
 
     /// The newest store that a thread in `slot` with this view must have seen: the oldest it may read.
+    #[inline]
     pub(crate) fn seen(&self, view: &[u32], slot: Slot) -> u32 {
         let mut floor = self.base;
         for lane in &self.lanes {
@@ -144,14 +168,17 @@ impl Cell {
     }
 
     /// The newest store that the slot itself has touched.
+    #[inline]
     pub(crate) fn seen_by(&self, slot: Slot) -> u32 {
         self.lane(slot).map_or(self.base, |lane| lane.last.1.max(self.base))
     }
 
+    #[inline]
     fn lane(&self, slot: Slot) -> Option<&Lane> {
         self.lanes.iter().find(|lane| lane.slot == slot)
     }
 
+    #[inline]
     fn lane_mut(&mut self, slot: Slot) -> &mut Lane {
         let index = match self.lanes.iter().position(|lane| lane.slot == slot) {
             Some(index) => index,
@@ -171,6 +198,7 @@ impl Cell {
     }
 
     /// The slot has read or written store `index` in its epoch `epoch`.
+    #[inline]
     pub(crate) fn touch(&mut self, slot: Slot, epoch: u32, index: u32) {
         let base = self.base;
         let lane = self.lane_mut(slot);
@@ -184,6 +212,7 @@ impl Cell {
     }
 
     /// Remembers an atomic access for later non-atomic ones to race with.
+    #[inline]
     pub(crate) fn note_access(&mut self, touch: Touch) {
         let lane = self.lane_mut(touch.slot);
         let last = if touch.store { &mut lane.written } else { &mut lane.read };
@@ -199,12 +228,14 @@ impl Cell {
     }
 
     /// Appends a store: the newest in modification order. Returns its index.
+    #[inline]
     pub(crate) fn append(&mut self, stored: Stored) -> u32 {
         self.stores.push_back(stored);
         self.last_index()
     }
 
     /// Puts a store at `index`, before the one that is there now.
+    #[inline]
     pub(crate) fn insert(&mut self, index: u32, stored: Stored) {
         if index > self.last_index() {
             self.append(stored);
@@ -219,11 +250,13 @@ impl Cell {
     }
 
     /// Gives the store its message.
+    #[inline]
     pub(crate) fn set_msg(&mut self, index: u32, msg: Msg) {
         self.stores[(index - self.base) as usize].msg = msg;
     }
 
     /// Whether it is time to look for stores to forget.
+    #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.stores.len() >= self.prune_at
     }
@@ -256,7 +289,7 @@ mod tests {
     use crate::op::Addr;
 
     fn stored(stamp: u64) -> Stored {
-        Stored { value: Value::from(stamp), stamp, msg: Msg::NOTHING, source: Source::Init, rmw: false }
+        Stored::new(Value::from(stamp), stamp, Source::Init, false)
     }
 
     fn cell(stores: u64) -> Cell {

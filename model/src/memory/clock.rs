@@ -41,6 +41,7 @@ impl Msg {
     /// The message that says nothing.
     pub(crate) const NOTHING: Msg = Msg { clock: EMPTY, slot: 0, epoch: 0 };
 
+    #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Msg::NOTHING
     }
@@ -84,21 +85,25 @@ impl Clocks {
         self.slots = wider;
     }
 
+    #[inline]
     fn start(&self, id: ClockId) -> usize {
         id.0 as usize * 2 * self.slots
     }
 
     /// The view half.
+    #[inline]
     pub(crate) fn view(&self, id: ClockId) -> &[u32] {
         &self.data[self.start(id)..][..self.slots]
     }
 
     /// The happens-before half.
+    #[inline]
     pub(crate) fn hb(&self, id: ClockId) -> &[u32] {
         &self.data[self.start(id) + self.slots..][..self.slots]
     }
 
     /// One more reference to the clock.
+    #[inline]
     pub(crate) fn share(&mut self, id: ClockId) -> ClockId {
         if id != EMPTY {
             self.refs[id.0 as usize] += 1;
@@ -107,6 +112,7 @@ impl Clocks {
     }
 
     /// One reference less.
+    #[inline]
     pub(crate) fn release(&mut self, id: ClockId) {
         if id == EMPTY {
             return;
@@ -181,6 +187,7 @@ impl Clocks {
     }
 
     /// `into ⊔= msg`, both halves.
+    #[inline]
     pub(crate) fn receive(&mut self, into: &mut ClockId, msg: Msg) {
         // A message with an epoch is all that its publisher knew then: whoever knows the epoch knows the rest.
         if msg.epoch > 0 && self.hb(*into)[usize::from(msg.slot)] >= msg.epoch {

@@ -33,6 +33,7 @@ pub(crate) struct Knower<'a> {
 
 impl Knower<'_> {
     /// Whether the access happens before what this thread does now.
+    #[inline]
     pub(crate) fn knows(&self, when: When) -> bool {
         when.slot == self.slot || when.epoch <= self.hb[usize::from(when.slot)]
     }
@@ -86,6 +87,7 @@ impl Shadows {
     }
 
     /// A non-atomic access to the bytes in `mask`: what it races with, and it is remembered.
+    #[inline]
     pub(crate) fn access(
         &mut self,
         shadow: &mut Shadow,
@@ -112,6 +114,7 @@ impl Shadows {
     }
 
     /// An atomic access to the bytes in `mask`: what it races with. It is not remembered here.
+    #[inline]
     pub(crate) fn check(
         &self,
         shadow: &Shadow,
@@ -191,6 +194,7 @@ impl Shadows {
     }
 
     /// What an access races with, if anything.
+    #[inline]
     fn conflict(&self, state: &Uniform, store: bool, knower: Knower<'_>) -> Option<Conflict> {
         if !knower.knows(state.write) {
             return Some(Conflict { earlier: state.write, store: true });
@@ -206,6 +210,7 @@ impl Shadows {
         read.map(|earlier| Conflict { earlier, store: false })
     }
 
+    #[inline]
     fn uniform(
         &mut self,
         state: &mut Uniform,

@@ -140,6 +140,7 @@ impl Space {
     }
 
     /// The granule and mask of a range that lies in one granule, as most accesses do.
+    #[inline]
     pub(crate) fn one_granule(addr: Addr, len: u64) -> Option<(u64, u8)> {
         let offset = addr.0 % GRANULE;
         (len > 0 && len <= GRANULE - offset)
@@ -159,6 +160,7 @@ impl Space {
     }
 
     /// The granule's index, making its page if need be.
+    #[inline]
     fn granule_index(&mut self, number: u64) -> usize {
         let (page, offset) = (number / PAGE, (number % PAGE) as usize);
         let way = (page % RECENT as u64) as usize;
@@ -259,6 +261,7 @@ impl Space {
     }
 
     /// What an access to exactly `place` meets.
+    #[inline]
     pub(crate) fn find(&mut self, place: Place) -> Found {
         let first = self.granule_index(place.addr.0 / GRANULE);
         match self.granules[first].cell {
@@ -402,6 +405,7 @@ impl Space {
     }
 
     /// The granule with this number, for race checks.
+    #[inline]
     pub(crate) fn granule(&mut self, number: u64) -> (&mut Granule, &mut Shadows) {
         let index = self.granule_index(number);
         (&mut self.granules[index], &mut self.shadows)

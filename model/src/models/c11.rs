@@ -72,17 +72,20 @@ impl C11 {
         self.dead.clear();
     }
 
+    #[inline]
     fn thread(&self, thread: ThreadId) -> &Thread {
         &self.threads[thread.index()]
     }
 
     /// The slot and epoch in which the thread's next access happens.
+    #[inline]
     pub(crate) fn now(&self, thread: ThreadId) -> (Slot, u32) {
         let it = self.thread(thread);
         (it.slot, it.epoch)
     }
 
     /// What happens before the thread's next access.
+    #[inline]
     pub(crate) fn knower(&self, thread: ThreadId) -> Knower<'_> {
         let it = self.thread(thread);
         Knower { slot: it.slot, hb: self.clocks.hb(it.cur) }
@@ -164,6 +167,7 @@ impl C11 {
     }
 
     /// What the thread knows now, as a message; whatever it does next is not in it.
+    #[inline(always)]
     pub(crate) fn publish(&mut self, thread: ThreadId) -> Msg {
         let it = &mut self.threads[thread.index()];
         let clock = self.clocks.share(it.cur);
@@ -196,6 +200,7 @@ impl C11 {
     }
 
     /// The oldest store that a load of this order may read; a store must come after it.
+    #[inline]
     pub(crate) fn floor(&self, cell: &Cell, thread: ThreadId, order: Order) -> u32 {
         let it = self.thread(thread);
         if is(self.mutant, Mutant::LoadIgnoresView) {
@@ -214,12 +219,14 @@ impl C11 {
     }
 
     /// A load has read store `index`.
+    #[inline]
     pub(crate) fn load(&mut self, cell: &mut Cell, thread: ThreadId, order: Order, index: u32) {
         self.touch(cell, thread, order, index, Mutant::LoadLeavesNoTrace);
         self.read(thread, order, cell.store(index).msg);
     }
 
     /// What reading a store's message does to the reader.
+    #[inline]
     pub(crate) fn read(&mut self, thread: ThreadId, order: Order, msg: Msg) {
         if msg.is_nothing() || !order.is_atomic() {
             return;
@@ -239,17 +246,17 @@ impl C11 {
     }
 
     /// A store enters modification order at `index`. `read` is the message of the store that an RMW read.
+    #[inline]
     pub(crate) fn store(
         &mut self,
         cell: &mut Cell,
         thread: ThreadId,
         order: Order,
         index: u32,
-        mut stored: Stored,
+        stored: Stored,
         read: Option<Msg>,
     ) {
         // The store's own touch is part of what it publishes, so it comes first.
-        stored.msg = Msg::NOTHING;
         cell.insert(index, stored);
         self.touch(cell, thread, order, index, Mutant::StoreLeavesNoTrace);
         let msg = self.write(thread, order, read);
@@ -257,6 +264,7 @@ impl C11 {
     }
 
     /// The message of a store of this order.
+    #[inline(always)]
     pub(crate) fn write(&mut self, thread: ThreadId, order: Order, read: Option<Msg>) -> Msg {
         if !order.is_atomic() {
             return Msg::NOTHING;
@@ -281,6 +289,7 @@ impl C11 {
         msg
     }
 
+    #[inline]
     fn touch(&mut self, cell: &mut Cell, thread: ThreadId, order: Order, index: u32, unless: Mutant) {
         let it = self.thread(thread);
         if !is(self.mutant, unless) {

@@ -50,6 +50,7 @@ impl Model {
     }
 
     /// The oldest store of the cell that a load of this order may read.
+    #[inline]
     pub(crate) fn floor(&self, cell: &Cell, thread: ThreadId, order: Order) -> u32 {
         match self {
             Model::Sc => cell.last_index(),
