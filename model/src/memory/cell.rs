@@ -95,7 +95,7 @@ pub(crate) struct Cell {
     prune_at: usize,
 }
 
-const FIRST_PRUNE: usize = 8;
+const FIRST_PRUNE: usize = 16;
 
 impl Cell {
     pub(crate) fn new(place: Place, init: Stored, uninitialised: bool) -> Cell {
