@@ -93,7 +93,7 @@ fn rc11_allows_what_no_execution_order_of_sc_fences_gives() {
 /// RC11 orders SC loads by mo and fr only; C++20 also through a relaxed store that one of them reads.
 #[test]
 fn rc11_allows_what_cxx20_forbids_of_sc_loads() {
-    let program = corpus("SC-loads+rlx-stores");
+    let program = corpus("SC-loads+cob");
     assert!(allows(&program, RC11) && allows(&program, RC11_EXEC));
     assert!(!allows(&program, CXX20) && !allows(&program, INSERTING));
 }
