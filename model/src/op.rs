@@ -255,6 +255,8 @@ pub enum Step {
     Finished,
     /// Nobody can go on.
     Stuck(Stuck),
+    /// Only threads that are away in the kernel can go on: the engine waits for one to come back.
+    Idle,
     /// The strategy has no interest in the rest (exhaustive exploration: all of it was seen before).
     Abandoned,
     /// A replay is not the recorded execution.

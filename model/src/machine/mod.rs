@@ -1,0 +1,507 @@
+//! The machine: one execution in progress. Model, strategy, races and events meet here, and engines talk to
+//! nothing else.
+//!
+//! ```text
+//! engine                            machine
+//!   thread t stops before an op  →  pending(t, op)
+//!                                   next() → Run(t, how) | Commit … | Finished | Stuck …
+//!   performs it as told          →  retired(t, what it read, what it wrote)
+//! ```
+//!
+//! [`Machine::next`] may be called when every thread that can run has stopped before an operation. Between a
+//! [`Step::Run`] and its `retired` nothing else happens. Things that are no choice are told, not asked:
+//! [`Machine::spawn`], [`Machine::exit`], [`Machine::plain`] (non-atomic accesses), [`Machine::alloc`],
+//! [`Machine::release`] and so on.
+//!
+//! The machine keeps no pointer into the engine and allocates only to grow: an engine may run it inside
+//! another process, and reset it for the next execution.
+
+mod config;
+mod perform;
+mod plain;
+mod spin;
+
+pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
+
+use crate::execution::{Event, EventId, Execution, Label};
+use crate::memory::clock::Msg;
+use crate::memory::space::{CellId, Found, Space};
+use crate::models::Model;
+use crate::op::{Addr, Agent, ModelKind, Op, Place, Site, Step, Stuck, ThreadId, Value};
+use crate::order::Order;
+use crate::strategy::{Choice, Pick, Strategy};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use perform::Flight;
+use spin::{Spinning, Watch};
+
+/// The program's memory, as the engine can read it.
+pub trait Memory {
+    /// The bytes at the place now.
+    fn read(&mut self, at: Place) -> Value;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    /// The engine runs it.
+    Running,
+    /// It has stopped before an operation.
+    Ready,
+    /// It sleeps on a futex word.
+    Asleep(Addr),
+    /// It is in the kernel, and the engine says when it comes back.
+    Away,
+    Ended,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    status: Status,
+    site: Site,
+    state: u64,
+    /// How many operations it has performed.
+    serial: u32,
+    watch: Watch,
+    spinning: Spinning,
+    /// Epochs for models that have no clocks, so that events carry one all the same.
+    epoch: u32,
+}
+
+/// One execution in progress.
+#[derive(Clone, Debug)]
+pub struct Machine<S> {
+    config: Config,
+    strategy: S,
+    model: Model,
+    space: Space,
+    execution: Execution,
+    findings: Vec<Finding>,
+    threads: Vec<Thread>,
+    /// Threads that are `Running`.
+    running: u32,
+    /// Threads that are `Ready` by id, then (PSO, PSLO) the buffers.
+    ready: Vec<Choice>,
+    /// How many of `ready` are threads.
+    ready_threads: usize,
+    /// What the strategy chooses from when that is not all of `ready`.
+    enabled: Vec<Choice>,
+    /// A thread that was picked, and whose held stores are being committed first.
+    picked: Option<Choice>,
+    flight: Option<Flight>,
+    woken: Vec<ThreadId>,
+    objects: BTreeMap<u64, Msg>,
+    scratch: Vec<CellId>,
+    /// Stores so far: the next store's stamp is one more.
+    stamp: u64,
+    events: u64,
+    communications: u64,
+    /// Stores ever held back.
+    held: u32,
+}
+
+impl<S: Strategy> Machine<S> {
+    /// A machine in which nothing has happened yet.
+    pub fn new(config: Config, strategy: S) -> Machine<S> {
+        Machine {
+            strategy,
+            model: Model::new(config.model, config.mutant),
+            space: Space::new(config.limits.pages),
+            execution: Execution::new(config.model),
+            findings: Vec::new(),
+            threads: Vec::new(),
+            running: 0,
+            ready: Vec::new(),
+            ready_threads: 0,
+            enabled: Vec::new(),
+            picked: None,
+            flight: None,
+            woken: Vec::new(),
+            objects: BTreeMap::new(),
+            scratch: Vec::new(),
+            stamp: 0,
+            events: 0,
+            communications: 0,
+            held: 0,
+            config,
+        }
+    }
+
+    /// Makes it ready for another execution. The strategy stays as it is.
+    pub fn reset(&mut self) {
+        self.model.clear();
+        self.space.clear();
+        self.execution.events.clear();
+        self.execution.bytes.clear();
+        self.findings.clear();
+        self.threads.clear();
+        self.running = 0;
+        self.ready.clear();
+        self.ready_threads = 0;
+        self.picked = None;
+        self.flight = None;
+        self.woken.clear();
+        self.objects.clear();
+        (self.stamp, self.events, self.communications, self.held) = (0, 0, 0, 0);
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> &S {
+        &self.strategy
+    }
+
+    /// The strategy, to move it on between executions.
+    pub fn strategy_mut(&mut self) -> &mut S {
+        &mut self.strategy
+    }
+
+    /// What has happened, if events are kept.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// What went wrong so far.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// How many events there were, and how many of them were communication events.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.events, self.communications)
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A new thread exists; it is running until it stops before an operation. It knows what its parent knows,
+    /// or, without one, nothing: the threads that exist from the start.
+    ///
+    /// Under PSO and PSLO the engine first makes the parent's stores visible with [`Machine::flush`].
+    pub fn spawn(&mut self, parent: Option<ThreadId>, site: Site) -> Result<ThreadId, TooManyThreads> {
+        let child = ThreadId(self.threads.len() as u32);
+        if let Some(parent) = parent {
+            self.push(parent, site, Label::Create { child });
+        }
+        let made = match &mut self.model {
+            Model::Sc => Some(()),
+            Model::Tso(tso) => tso.spawn(parent, self.stamp),
+            Model::Buffered(buffered) => buffered.spawn(parent, self.stamp),
+            Model::C11(c11) => c11.spawn(parent),
+        };
+        made.ok_or(TooManyThreads)?;
+        if let Some(parent) = parent {
+            self.end_epoch(parent);
+        }
+        self.threads.push(Thread {
+            status: Status::Running,
+            site,
+            state: 0,
+            serial: 0,
+            watch: Watch::default(),
+            spinning: Spinning::No,
+            epoch: 1,
+        });
+        self.running += 1;
+        self.strategy.started(child);
+        Ok(child)
+    }
+
+    /// The thread has ended.
+    pub fn exit(&mut self, thread: ThreadId, site: Site) {
+        self.push(thread, site, Label::Exit);
+        match &mut self.model {
+            Model::Sc => {}
+            Model::Tso(tso) => tso.exit(thread),
+            Model::Buffered(buffered) => buffered.exit(thread),
+            Model::C11(c11) => c11.exit(thread),
+        }
+        self.end_epoch(thread);
+        self.set_status(thread, Status::Ended);
+    }
+
+    /// The thread has stopped before an operation. `state` is a fingerprint of everything in the thread that
+    /// decides what it does next, or 0 if the engine has none.
+    ///
+    /// # Panics
+    /// When the thread is not running, or the operation is none a program can do (a load that releases …).
+    pub fn pending(&mut self, thread: ThreadId, op: Op, site: Site, state: u64) {
+        debug_assert!(op_is_sane(&op), "{op:?}");
+        let spins = self.config.spin && op.reads();
+        let it = &mut self.threads[thread.index()];
+        assert_eq!(it.status, Status::Running, "{thread} has stopped twice");
+        (it.site, it.state) = (site, state);
+        it.spinning = match op.place() {
+            Some(at) if spins => it.watch.about_to_read(site, at, state),
+            _ => Spinning::No,
+        };
+        let choice = Choice { agent: Agent::Thread(thread), op, serial: it.serial };
+        self.set_status(thread, Status::Ready);
+        let index = self.ready_index(thread).expect("a ready thread is in the list");
+        self.ready[index] = choice;
+    }
+
+    /// The thread went into the kernel on its own and may stay there; [`Machine::back`] says when it returns.
+    pub fn away(&mut self, thread: ThreadId) {
+        self.set_status(thread, Status::Away);
+    }
+
+    /// The thread is back from the kernel, and running.
+    pub fn back(&mut self, thread: ThreadId) {
+        self.set_status(thread, Status::Running);
+    }
+
+    /// The program says that the thread waits for others (yield, pause, a short sleep).
+    pub fn hint(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].watch.hint();
+    }
+
+    /// The threads that the last [`Op::Wake`] woke. They are running now.
+    pub fn woken(&self) -> &[ThreadId] {
+        &self.woken
+    }
+
+    fn ready_index(&self, thread: ThreadId) -> Option<usize> {
+        let threads = &self.ready[..self.ready_threads];
+        threads.binary_search_by_key(&Agent::Thread(thread), |choice| choice.agent).ok()
+    }
+
+    fn set_status(&mut self, thread: ThreadId, status: Status) {
+        let old = core::mem::replace(&mut self.threads[thread.index()].status, status);
+        self.running -= u32::from(old == Status::Running);
+        self.running += u32::from(status == Status::Running);
+        // A thread that runs stays in the list: most of the time it is back at once.
+        match (self.ready_index(thread), status) {
+            (Some(index), Status::Asleep(_) | Status::Away | Status::Ended) => {
+                self.ready.remove(index);
+                self.ready_threads -= 1;
+            }
+            (None, Status::Ready) => {
+                let agent = Agent::Thread(thread);
+                let threads = &self.ready[..self.ready_threads];
+                let index = threads.partition_point(|choice| choice.agent < agent);
+                let op = Op::Fence { order: Order::Relaxed };
+                self.ready.insert(index, Choice { agent, op, serial: 0 });
+                self.ready_threads += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// What happens next.
+    ///
+    /// # Panics
+    /// When a thread is still running, or the last step has not been retired.
+    pub fn next(&mut self, memory: &mut impl Memory) -> Step {
+        assert_eq!(self.running, 0, "a thread is still running");
+        assert!(self.flight.is_none(), "the last step has not been retired");
+        if let Some(choice) = self.picked.take() {
+            return self.run(choice, memory);
+        }
+        if self.events >= self.config.max_events {
+            return Step::Limit;
+        }
+        if let Err(step) = self.find_enabled() {
+            return step;
+        }
+        let all = core::mem::take(&mut self.enabled);
+        let enabled = if all.is_empty() { &self.ready[..] } else { &all[..] };
+        let pick = self.strategy.pick(enabled);
+        let step = match pick {
+            Pick::Take(index) => {
+                let choice = enabled[index];
+                self.strategy.taken(&choice, enabled);
+                Ok(choice)
+            }
+            Pick::Abandon => Err(Step::Abandoned),
+            Pick::Diverged(divergence) => Err(Step::Diverged(divergence)),
+        };
+        self.enabled = all;
+        match step {
+            Ok(choice) => match choice.agent {
+                Agent::Thread(_) => self.run(choice, memory),
+                Agent::Buffer(thread, place) => self.commit(thread, place, memory),
+            },
+            Err(step) => step,
+        }
+    }
+
+    /// Leaves in `enabled` what the strategy may choose from, or nothing when that is all of `ready`.
+    fn find_enabled(&mut self) -> Result<(), Step> {
+        self.enabled.clear();
+        if let Model::Buffered(buffered) = &self.model {
+            self.ready.truncate(self.ready_threads);
+            self.ready.extend(buffered.heads().map(|(thread, held)| Choice {
+                agent: Agent::Buffer(thread, held.place),
+                op: Op::Store { at: held.place, order: Order::Relaxed },
+                serial: held.serial,
+            }));
+            self.ready[self.ready_threads..].sort_by_key(|choice| choice.agent);
+        }
+        let special = |choice: &Choice| {
+            matches!(choice.op, Op::Join { .. })
+                || self.threads[choice.agent.thread().index()].spinning != Spinning::No
+        };
+        if !self.ready.is_empty() && !self.ready[..self.ready_threads].iter().any(special) {
+            return Ok(());
+        }
+        for index in 0..self.ready.len() {
+            let choice = self.ready[index];
+            if self.can_go_on(&choice) {
+                self.enabled.push(choice);
+            }
+        }
+        if !self.enabled.is_empty() {
+            return Ok(());
+        }
+        self.only_spinners()
+    }
+
+    fn can_go_on(&mut self, choice: &Choice) -> bool {
+        let Agent::Thread(thread) = choice.agent else { return true };
+        match choice.op {
+            Op::Join { child } => self.has_ended(child),
+            _ if self.threads[thread.index()].spinning == Spinning::No => true,
+            _ => self.has_news(thread),
+        }
+    }
+
+    fn has_ended(&self, thread: ThreadId) -> bool {
+        let drained = match &self.model {
+            Model::Buffered(buffered) => buffered.held(thread) == 0,
+            _ => true,
+        };
+        drained && self.threads[thread.index()].status == Status::Ended
+    }
+
+    /// Whether a place that the thread spins on has a newest store that it has not seen.
+    fn has_news(&mut self, thread: ThreadId) -> bool {
+        let reads = self.threads[thread.index()].watch.reads();
+        for (at, seen) in reads {
+            let newest = match self.space.find(at) {
+                Found::Cell(cell) => self.space.cells[cell as usize].last().stamp,
+                Found::Clash => self.space.newest_mixed(at),
+                Found::Nothing => continue,
+            };
+            if newest != seen {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nobody has anything new to do: only threads that spin, sleep or are away are left, or none.
+    fn only_spinners(&mut self) -> Result<(), Step> {
+        let away = self.threads.iter().any(|it| it.status == Status::Away);
+        let mut spins = false;
+        for choice in &self.ready {
+            let it = &self.threads[choice.agent.thread().index()];
+            if matches!(choice.op, Op::Join { .. }) {
+                continue;
+            }
+            spins = true;
+            // One that may still come out of its loop by itself (counting its rounds, say) is given time to.
+            if it.spinning == Spinning::Likely && it.watch.repetitions() < self.config.limits.patience {
+                self.enabled.push(*choice);
+            }
+        }
+        if !self.enabled.is_empty() {
+            return Ok(());
+        }
+        Err(match (away, spins) {
+            (true, _) => Step::Idle,
+            (false, true) => Step::Stuck(Stuck::Livelock),
+            (false, false) if self.threads.iter().all(|it| it.status == Status::Ended) => Step::Finished,
+            (false, false) => Step::Stuck(Stuck::Deadlock),
+        })
+    }
+
+    /// Makes the thread's held stores visible, one a call, before something that the kernel or another thread
+    /// could see. `None` when there are none (left).
+    pub fn flush(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Option<Step> {
+        let Model::Buffered(buffered) = &self.model else { return None };
+        let place = buffered.oldest(thread)?;
+        Some(self.commit(thread, place, memory))
+    }
+
+    /// The thread releases a synchronisation object: later acquirers know what it knows now.
+    pub fn release(&mut self, thread: ThreadId, object: u64, site: Site) {
+        self.push(thread, site, Label::Release { object });
+        match &mut self.model {
+            Model::Sc | Model::Buffered(_) => {}
+            Model::Tso(tso) => tso.barrier(thread),
+            Model::C11(c11) => {
+                let msg = c11.publish(thread);
+                let all = self.objects.entry(object).or_insert(Msg::NOTHING);
+                c11.add_to(all, msg);
+                c11.forget(msg);
+            }
+        }
+        self.end_epoch(thread);
+    }
+
+    /// The thread acquires a synchronisation object: it knows what every releaser knew.
+    pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
+        self.push(thread, site, Label::Acquire { object });
+        self.learn_everything(thread);
+        if let (Model::C11(c11), Some(&msg)) = (&mut self.model, self.objects.get(&object)) {
+            c11.receive(thread, msg);
+        }
+    }
+
+    /// Under the models without clocks, synchronising means to see memory as it is.
+    fn learn_everything(&mut self, thread: ThreadId) {
+        match &mut self.model {
+            Model::Sc | Model::C11(_) => {}
+            Model::Tso(tso) => tso.catch_up(thread, self.stamp),
+            Model::Buffered(buffered) => buffered.load_barrier(thread, self.stamp),
+        }
+    }
+
+    fn epoch(&self, thread: ThreadId) -> u32 {
+        match &self.model {
+            Model::C11(c11) => c11.now(thread).1,
+            _ => self.threads[thread.index()].epoch,
+        }
+    }
+
+    fn end_epoch(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].epoch += 1;
+    }
+
+    /// Adds an event. Its epoch is the one that the thread is in, so this comes before what ends the epoch.
+    fn push(&mut self, thread: ThreadId, site: Site, label: Label) -> EventId {
+        let id = EventId(self.events as u32);
+        self.events += 1;
+        if self.config.keep_events {
+            let epoch = self.epoch(thread);
+            self.execution.events.push(Event { thread, site, epoch, label });
+        }
+        id
+    }
+
+    /// Whether c11's race detection is on.
+    fn finds_races(&self) -> bool {
+        self.config.races && self.config.model == ModelKind::C11
+    }
+
+    fn found(&mut self, finding: Finding) {
+        if self.findings.len() < self.config.limits.findings && !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Whether a program can do this.
+fn op_is_sane(op: &Op) -> bool {
+    match *op {
+        Op::Load { order, .. } => !order.releases() || order.is_sc(),
+        Op::Store { order, .. } => !order.acquires() || order.is_sc(),
+        Op::Rmw { order, .. } => order.is_atomic(),
+        Op::Cas { order, failure, .. } => {
+            order.is_atomic() && failure.is_atomic() && (!failure.releases() || failure.is_sc())
+        }
+        Op::Fence { order } => order.is_atomic(),
+        Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => true,
+    }
+}

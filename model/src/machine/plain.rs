@@ -1,0 +1,460 @@
+//! Accesses without a choice: race checks, non-atomic ranges, bytes shared by accesses of different sizes,
+//! and the heap.
+
+use super::config::Finding;
+use super::{Machine, Memory};
+use crate::execution::{Access, EventId, Label, Mo, Race, Rf, Source};
+use crate::memory::cell::{Stored, Touch};
+use crate::memory::clock::Msg;
+use crate::memory::shadow::{Conflict, When};
+use crate::memory::space::{CellId, MixedByte, Space};
+use crate::models::Model;
+use crate::op::{Addr, Place, Site, ThreadId, Value};
+use crate::order::Order;
+use crate::strategy::Strategy;
+
+impl<S: Strategy> Machine<S> {
+    /// The thread has made a non-atomic access that is no scheduling point: any range, a copy or a plain
+    /// variable. It is checked for races; where it meets atomic cells it takes part in their histories. Called
+    /// once the access has been made, so that `memory` shows what a store wrote.
+    pub fn plain(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        addr: Addr,
+        len: u64,
+        store: bool,
+        memory: &mut impl Memory,
+    ) {
+        let touches_cells = self.check_range(thread, site, addr, len, store);
+        if touches_cells {
+            self.plain_on_cells(thread, site, addr, len, store, memory);
+        }
+    }
+
+    /// Looks for races and dead memory under a non-atomic access. Whether cells live there.
+    fn check_range(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) -> bool {
+        let races = self.finds_races();
+        let mut cells = false;
+        let mut dead = false;
+        let mut race: Option<(u64, u8, Conflict)> = None;
+        for (number, mask) in Space::granules(addr, len) {
+            let model = &self.model;
+            self.space.with_granule(number, |granule, shadows| {
+                cells |= granule.has_cells();
+                dead |= granule.is_freed();
+                if store {
+                    granule.written(mask);
+                }
+                if let Model::C11(c11) = model
+                    && races
+                {
+                    let (slot, epoch) = c11.now(thread);
+                    let now = When { slot, epoch, site };
+                    let found = shadows.access(&mut granule.shadow, mask, now, store, c11.knower(thread));
+                    race = race.or(found.map(|conflict| (number, mask, conflict)));
+                }
+            });
+        }
+        if let Some((number, mask, conflict)) = race {
+            self.found_shadow_race(thread, site, number, mask, conflict, store, false);
+        }
+        if dead {
+            self.found_dead(thread, site, addr, len, store, false);
+        }
+        cells
+    }
+
+    /// Looks for races and dead memory under an atomic access, or a non-atomic one that was scheduled.
+    pub(super) fn check_access(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        at: Place,
+        order: Order,
+        store: bool,
+    ) {
+        let len = u64::from(at.width);
+        if !order.is_atomic() {
+            if self.check_range(thread, site, at.addr, len, store) {
+                self.check_cells(thread, site, at.addr, len, store);
+            }
+            return;
+        }
+        let races = self.finds_races();
+        let mut dead = false;
+        let mut race = None;
+        for (number, mask) in Space::granules(at.addr, len) {
+            let model = &self.model;
+            self.space.with_granule(number, |granule, shadows| {
+                dead |= granule.is_freed();
+                if store {
+                    granule.written(mask);
+                }
+                if let Model::C11(c11) = model
+                    && races
+                {
+                    let found = shadows.check(&granule.shadow, mask, store, c11.knower(thread));
+                    race = race.or(found.map(|conflict| (number, mask, conflict)));
+                }
+            });
+        }
+        if let Some((number, mask, conflict)) = race {
+            self.found_shadow_race(thread, site, number, mask, conflict, store, true);
+        }
+        if dead {
+            self.found_dead(thread, site, at.addr, len, store, true);
+        }
+        if let (true, Model::C11(c11)) = (races, &self.model) {
+            let (slot, epoch) = c11.now(thread);
+            if let crate::memory::space::Found::Cell(cell) = self.space.find(at) {
+                self.space.cells[cell as usize].note_access(Touch { slot, epoch, site, store });
+            }
+        }
+    }
+
+    /// A non-atomic access against the atomic ones of the cells that it meets.
+    fn check_cells(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) {
+        let Model::C11(c11) = &self.model else { return };
+        if !self.finds_races() {
+            return;
+        }
+        let mut cells = core::mem::take(&mut self.scratch);
+        self.space.cells_in(addr, len, &mut cells);
+        let knower = c11.knower(thread);
+        let mut race = None;
+        for &cell in &cells {
+            let it = &self.space.cells[cell as usize];
+            let unknown = it.accesses().find(|touch| {
+                let when = When { slot: touch.slot, epoch: touch.epoch, site: touch.site };
+                (store || touch.store) && !knower.knows(when)
+            });
+            race = race.or(unknown.map(|touch| (touch, it.place)));
+        }
+        if let Some((touch, place)) = race {
+            let first = Access {
+                thread: c11.owner(touch.slot, touch.epoch),
+                site: touch.site,
+                epoch: touch.epoch,
+                addr: place.addr,
+                len: u64::from(place.width),
+                store: touch.store,
+                atomic: true,
+            };
+            let second = self.access(thread, site, addr, len, store, false);
+            self.found(Finding::Race(Race { first, second }));
+        }
+        self.scratch = cells;
+    }
+
+    fn access(
+        &self,
+        thread: ThreadId,
+        site: Site,
+        addr: Addr,
+        len: u64,
+        store: bool,
+        atomic: bool,
+    ) -> Access {
+        Access { thread, site, epoch: self.epoch(thread), addr, len, store, atomic }
+    }
+
+    #[cold]
+    #[allow(clippy::too_many_arguments, reason = "both sides of one race")]
+    fn found_shadow_race(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        granule: u64,
+        mask: u8,
+        conflict: Conflict,
+        store: bool,
+        atomic: bool,
+    ) {
+        let Model::C11(c11) = &self.model else { return };
+        // The bytes that the second access has in this granule: the first shares at least one of them.
+        let addr = Addr(granule * 8 + u64::from(mask.trailing_zeros()));
+        let len = u64::from(mask.count_ones());
+        let When { slot, epoch, site: first_site } = conflict.earlier;
+        let owner = c11.owner(slot, epoch);
+        let first = Access {
+            thread: owner,
+            site: first_site,
+            epoch,
+            addr,
+            len,
+            store: conflict.store,
+            atomic: false,
+        };
+        let second = self.access(thread, site, addr, len, store, atomic);
+        self.found(Finding::Race(Race { first, second }));
+    }
+
+    #[cold]
+    fn found_dead(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool, atomic: bool) {
+        if let Some(freed) = self.space.freed_by(addr, len) {
+            let access = self.access(thread, site, addr, len, store, atomic);
+            self.found(Finding::UseAfterFree { access, freed });
+        }
+    }
+
+    #[cold]
+    pub(super) fn found_uninitialised(&mut self, thread: ThreadId, site: Site, at: Place) {
+        let access = self.access(thread, site, at.addr, u64::from(at.width), false, true);
+        self.found(Finding::Uninitialised { access });
+    }
+
+    /// A non-atomic access that was not scheduled, where cells live.
+    fn plain_on_cells(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        addr: Addr,
+        len: u64,
+        store: bool,
+        memory: &mut impl Memory,
+    ) {
+        self.check_cells(thread, site, addr, len, store);
+        let end = addr.0.saturating_add(len);
+        let mut cells = core::mem::take(&mut self.scratch);
+        self.space.cells_in(addr, len, &mut cells);
+        for &cell in &cells {
+            let place = self.space.cells[cell as usize].place;
+            if place.addr.0 < addr.0 || place.end() > end {
+                // Part of a cell: its bytes go on without a history.
+                self.dissolve(place);
+            } else if store {
+                self.plain_store(thread, site, cell, memory.read(place));
+            } else {
+                self.plain_load(thread, site, cell);
+            }
+        }
+        self.scratch = cells;
+        if store {
+            let mixed: alloc::vec::Vec<u64> = self.space.mixed_in(addr.0, end).collect();
+            for at in mixed {
+                let place = Place::new(Addr(at), 1);
+                let label =
+                    Label::Store { at: place, order: Order::Na, value: memory.read(place), mo: Mo::Last };
+                let event = self.push(thread, site, label);
+                self.stamp += 1;
+                self.overwrite_mixed(place, Source::Store(event), Msg::NOTHING);
+            }
+        }
+    }
+
+    fn plain_store(&mut self, thread: ThreadId, site: Site, cell: CellId, value: Value) {
+        let at = self.space.cells[cell as usize].place;
+        let event = self.push(thread, site, Label::Store { at, order: Order::Na, value, mo: Mo::Last });
+        self.stamp += 1;
+        let stored =
+            Stored { value, stamp: self.stamp, msg: Msg::NOTHING, source: Source::Store(event), rmw: false };
+        let it = &mut self.space.cells[cell as usize];
+        let index = it.last_index() + 1;
+        match &mut self.model {
+            Model::Sc => {
+                it.append(stored);
+            }
+            Model::Tso(tso) => {
+                it.append(stored);
+                tso.store(it, thread, index);
+            }
+            Model::Buffered(buffered) => {
+                it.append(stored);
+                buffered.committed(it, thread, index);
+            }
+            Model::C11(c11) => c11.store(it, thread, Order::Na, index, stored, None),
+        }
+        self.forget_old(cell);
+    }
+
+    fn plain_load(&mut self, thread: ThreadId, site: Site, cell: CellId) {
+        let it = &self.space.cells[cell as usize];
+        let (index, stored, at) = (it.last_index(), *it.last(), it.place);
+        let (value, rf) = (stored.value, Rf::One(stored.source));
+        self.push(thread, site, Label::Load { at, order: Order::Na, value, rf, locked: false });
+        let it = &mut self.space.cells[cell as usize];
+        match &mut self.model {
+            Model::Sc => {}
+            Model::Tso(tso) => tso.catch_up(thread, self.stamp),
+            Model::Buffered(buffered) => buffered.load(it, thread, index),
+            Model::C11(c11) => c11.load(it, thread, Order::Na, index),
+        }
+    }
+
+    /// Makes every byte of the place, and of every cell that it meets, a mixed byte.
+    pub(super) fn dissolve(&mut self, at: Place) {
+        let mut cells = alloc::vec::Vec::new();
+        self.space.cells_in(at.addr, u64::from(at.width), &mut cells);
+        for &cell in &cells {
+            let it = &self.space.cells[cell as usize];
+            let (place, last) = (it.place, *it.last());
+            let uninitialised = it.uninitialised && it.last_index() == 0;
+            for byte in place.addr.0..place.end() {
+                if let Model::C11(c11) = &mut self.model {
+                    c11.share(last.msg);
+                }
+                let mixed =
+                    MixedByte { source: last.source, msg: last.msg, stamp: last.stamp, uninitialised };
+                self.space.set_mixed(byte, mixed);
+            }
+            let model = &mut self.model;
+            self.space.remove_cell(cell, |stored| {
+                if let Model::C11(c11) = model {
+                    c11.forget(stored.msg);
+                }
+            });
+        }
+        for byte in at.addr.0..at.end() {
+            if self.space.mixed(byte).is_none() {
+                let uninitialised = self.space.is_fresh(Addr(byte));
+                let mixed = MixedByte { source: Source::Init, msg: Msg::NOTHING, stamp: 0, uninitialised };
+                self.space.set_mixed(byte, mixed);
+            }
+        }
+    }
+
+    /// Gives each mixed byte of the place a new last store, stamped now. Takes over one reference to `msg`.
+    pub(super) fn overwrite_mixed(&mut self, at: Place, source: Source, msg: Msg) {
+        let stamp = self.stamp;
+        for byte in at.addr.0..at.end() {
+            if let Model::C11(c11) = &mut self.model {
+                c11.share(msg);
+            }
+            let mixed = MixedByte { source, msg, stamp, uninitialised: false };
+            let old = self.space.set_mixed(byte, mixed);
+            if let (Model::C11(c11), Some(old)) = (&mut self.model, old) {
+                c11.forget(old.msg);
+            }
+        }
+        if let Model::C11(c11) = &mut self.model {
+            c11.forget(msg);
+        }
+    }
+
+    /// An operation on mixed bytes: it reads their last stores, and is their last store if it writes.
+    pub(super) fn retire_mixed(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        at: Place,
+        order: Order,
+        read: Option<Value>,
+        written: Option<Value>,
+    ) -> u64 {
+        let mut from = Msg::NOTHING;
+        let mut rf = Rf::One(Source::Init);
+        if read.is_some() {
+            rf = self.rf_of_mixed(at);
+            if (at.addr.0..at.end()).any(|byte| self.space.mixed(byte).is_some_and(|it| it.uninitialised)) {
+                self.found_uninitialised(thread, site, at);
+            }
+            for byte in at.addr.0..at.end() {
+                if let (Model::C11(c11), Some(mixed)) = (&mut self.model, self.space.mixed(byte)) {
+                    c11.add_to(&mut from, mixed.msg);
+                }
+            }
+        }
+        let seen = self.space.newest_mixed(at);
+        let label = match (read, written) {
+            (Some(read), Some(written)) => Label::Rmw { at, order, read, rf, written, mo: Mo::Last },
+            (None, Some(value)) => Label::Store { at, order, value, mo: Mo::Last },
+            (read, None) => Label::Load { at, order, value: read.unwrap_or(0), rf, locked: false },
+        };
+        let event = self.push(thread, site, label);
+        if read.is_some() {
+            match &mut self.model {
+                Model::Sc | Model::Buffered(_) => {}
+                Model::Tso(tso) => tso.catch_up(thread, self.stamp),
+                Model::C11(c11) => c11.read(thread, order, from),
+            }
+            self.after_load(thread, order);
+        }
+        if written.is_some() {
+            self.write_mixed(thread, at, order, event, read.map(|_| from));
+        }
+        if let Model::C11(c11) = &mut self.model {
+            c11.forget(from);
+        }
+        if written.is_some() { self.stamp } else { seen }
+    }
+
+    fn write_mixed(&mut self, thread: ThreadId, at: Place, order: Order, event: EventId, read: Option<Msg>) {
+        self.stamp += 1;
+        let msg = match &mut self.model {
+            Model::C11(c11) => c11.write(thread, order, read),
+            Model::Tso(tso) => {
+                tso.store_mixed(thread, self.stamp);
+                if read.is_some() || order.is_sc() {
+                    tso.catch_up(thread, self.stamp);
+                }
+                Msg::NOTHING
+            }
+            Model::Buffered(buffered) => {
+                if order.is_sc() {
+                    buffered.load_barrier(thread, self.stamp);
+                }
+                Msg::NOTHING
+            }
+            Model::Sc => Msg::NOTHING,
+        };
+        self.overwrite_mixed(at, Source::Store(event), msg);
+        if order.releases() {
+            self.end_epoch(thread);
+        }
+    }
+
+    fn rf_of_mixed(&mut self, at: Place) -> Rf {
+        let mut sources = [Source::Init; 16];
+        for (byte, source) in (at.addr.0..at.end()).zip(&mut sources) {
+            *source = self.space.mixed(byte).map_or(Source::Init, |mixed| mixed.source);
+        }
+        let used = &sources[..usize::from(at.width)];
+        if used.iter().all(|&source| source == used[0]) {
+            return Rf::One(used[0]);
+        }
+        if !self.config.keep_events {
+            return Rf::One(used[0]);
+        }
+        self.execution.bytes.push(sources);
+        Rf::Bytes(self.execution.bytes.len() as u32 - 1)
+    }
+
+    /// Memory from the allocator: what was there before is forgotten.
+    pub fn alloc(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64, zeroed: bool) {
+        self.push(thread, site, Label::Alloc { at, len });
+        self.forget_range(at, len);
+        self.space.set_heap(at, len, zeroed, None);
+    }
+
+    /// Memory goes back to the allocator: touching it from now on is a bug, and freeing it while another
+    /// thread may still be using it is a race.
+    pub fn free(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
+        let cells = self.check_range(thread, site, at, len, true);
+        if cells {
+            self.check_cells(thread, site, at, len, true);
+        }
+        let by = self.access(thread, site, at, len, true, false);
+        self.push(thread, site, Label::Free { at, len });
+        self.forget_range(at, len);
+        self.space.set_heap(at, len, true, Some(by));
+    }
+
+    fn forget_range(&mut self, at: Addr, len: u64) {
+        let mut cells = alloc::vec::Vec::new();
+        self.space.cells_in(at, len, &mut cells);
+        let Machine { space, model, .. } = self;
+        for &cell in &cells {
+            space.remove_cell(cell, |stored| {
+                if let Model::C11(c11) = model {
+                    c11.forget(stored.msg);
+                }
+            });
+        }
+        space.remove_mixed(at.0, at.0.saturating_add(len), |byte| {
+            if let Model::C11(c11) = model {
+                c11.forget(byte.msg);
+            }
+        });
+    }
+}

@@ -1,0 +1,168 @@
+//! Recognises a thread that goes round a loop and learns nothing.
+//!
+//! A [`Watch`] remembers what a thread read and wrote, by code location and place, since it last saw anything
+//! *new* (another value at the same location and place). A thread that is about to read where it has read
+//! before, having seen nothing new since, is going round. If the engine can tell the thread's own state apart
+//! (a fingerprint of its registers), the same state again proves it; otherwise a number of repetitions is
+//! taken as a hint.
+//!
+//! What the machine makes of it: a spinning thread is not enabled until a place it reads has a store that it
+//! has not seen, or nothing else can run; and it reads the newest stores, since stores become visible in
+//! finite time. That only ever takes choices away, so it is sound whatever this file believes.
+
+use crate::op::{Place, Site, Value};
+use alloc::vec::Vec;
+
+/// How sure it is that a thread goes round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spinning {
+    /// Not at all.
+    No,
+    /// It has repeated itself a number of times.
+    Likely,
+    /// The same state again: if it reads the same values it will go on for ever.
+    Certain,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    site: Site,
+    at: Place,
+    store: bool,
+    value: Value,
+    /// Which store it read last, or which is its own.
+    stamp: u64,
+    /// The thread's state when it came here; 0: unknown.
+    state: u64,
+}
+
+/// How often a thread repeats itself before that is taken as spinning, when its state is unknown or changes.
+const REPETITIONS: u32 = 16;
+
+/// How many accesses a loop may have and still be recognised.
+const LOOP: usize = 64;
+
+/// One thread's memory of its last accesses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// Least recently visited first.
+    seen: Vec<Seen>,
+    repetitions: u32,
+    hinted: bool,
+}
+
+impl Watch {
+    fn position(&self, site: Site, at: Place, store: bool) -> Option<usize> {
+        self.seen.iter().position(|seen| seen.site == site && seen.at == at && seen.store == store)
+    }
+
+    /// The thread is about to read here.
+    pub(crate) fn about_to_read(&self, site: Site, at: Place, state: u64) -> Spinning {
+        match self.position(site, at, false) {
+            None => Spinning::No,
+            Some(index) if state != 0 && self.seen[index].state == state => Spinning::Certain,
+            Some(_) if self.hinted || self.repetitions >= REPETITIONS => Spinning::Likely,
+            Some(_) => Spinning::No,
+        }
+    }
+
+    /// The thread has read or written.
+    pub(crate) fn did(&mut self, site: Site, at: Place, store: bool, value: Value, stamp: u64, state: u64) {
+        let now = Seen { site, at, store, value, stamp, state };
+        match self.position(site, at, store) {
+            Some(index) if self.seen[index].value == value => {
+                // What was visited before the last visit here is not part of this loop.
+                self.seen.drain(..=index);
+                self.repetitions += 1;
+            }
+            Some(_) => self.news(),
+            None => self.repetitions = 0,
+        }
+        if self.seen.len() == LOOP {
+            self.news();
+        }
+        if store {
+            // Nobody waits for a store of its own.
+            self.committed(at, stamp);
+        }
+        self.seen.push(now);
+    }
+
+    /// A store of the thread to this place has become visible: no news to the thread.
+    pub(crate) fn committed(&mut self, at: Place, stamp: u64) {
+        for seen in self.seen.iter_mut().filter(|seen| seen.at == at) {
+            seen.stamp = stamp;
+        }
+    }
+
+    /// The program says that it waits (yield, pause, a short sleep).
+    pub(crate) fn hint(&mut self) {
+        self.hinted = true;
+    }
+
+    fn news(&mut self) {
+        self.seen.clear();
+        self.repetitions = 0;
+        self.hinted = false;
+    }
+
+    /// How long it has gone round.
+    pub(crate) fn repetitions(&self) -> u32 {
+        self.repetitions
+    }
+
+    /// The places it reads in its loop, with the store that it saw last.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (Place, u64)> + '_ {
+        self.seen.iter().filter(|seen| !seen.store).map(|seen| (seen.at, seen.stamp))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Addr;
+
+    const X: Place = Place::new(Addr(0), 4);
+    const Y: Place = Place::new(Addr(8), 4);
+
+    #[test]
+    fn the_same_state_again_is_certain() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.about_to_read(Site(1), X, 7), Spinning::No);
+        watch.did(Site(1), X, false, 0, 0, 7);
+        assert_eq!(watch.about_to_read(Site(1), X, 7), Spinning::Certain);
+        assert_eq!(watch.about_to_read(Site(1), X, 8), Spinning::No);
+        watch.did(Site(1), X, false, 1, 1, 7);
+        watch.did(Site(2), X, false, 1, 1, 9);
+        assert_eq!(watch.about_to_read(Site(1), X, 8), Spinning::No, "it saw something new");
+    }
+
+    #[test]
+    fn repetitions_make_it_likely_when_the_state_is_unknown() {
+        let mut watch = Watch::default();
+        for _ in 0..REPETITIONS {
+            assert_eq!(watch.about_to_read(Site(1), X, 0), Spinning::No);
+            watch.did(Site(1), X, false, 0, 0, 0);
+        }
+        watch.did(Site(1), X, false, 0, 0, 0);
+        assert_eq!(watch.about_to_read(Site(1), X, 0), Spinning::Likely);
+    }
+
+    #[test]
+    fn what_came_before_the_loop_is_not_waited_for() {
+        let mut watch = Watch::default();
+        watch.did(Site(0), Y, false, 0, 0, 1);
+        for _ in 0..2 {
+            watch.did(Site(1), X, false, 0, 0, 2);
+        }
+        assert!(watch.reads().all(|(at, _)| at == X));
+    }
+
+    #[test]
+    fn own_stores_are_not_news_to_wait_for() {
+        let mut watch = Watch::default();
+        watch.did(Site(1), X, false, 1, 5, 3);
+        watch.did(Site(1), X, true, 1, 6, 3);
+        assert_eq!(watch.reads().next(), Some((X, 6)));
+    }
+}
