@@ -15,6 +15,7 @@ const RC11: Model = Model::C11(Reading::Rc11);
 const RC11_EXEC: Model = Model::C11(Reading::Rc11Exec);
 const CXX20: Model = Model::C11(Reading::Cxx20);
 const CXX20_CYCLIC: Model = Model::C11(Reading::Cxx20Cyclic);
+const STRONG: Model = Model::C11(Reading::Strong);
 const INSERTING: Model = Model::C11(Reading::Inserting);
 const APPENDING: Model = Model::C11(Reading::Appending);
 
@@ -172,8 +173,10 @@ fn stronger_models_allow_less() {
         (Model::Pslo, CXX20),
         (Model::Sc, APPENDING),
         (APPENDING, INSERTING),
+        (INSERTING, STRONG),
         (INSERTING, RC11_EXEC),
-        (INSERTING, CXX20),
+        (STRONG, RC11),
+        (STRONG, CXX20),
         (RC11_EXEC, RC11),
         (CXX20, CXX20_CYCLIC),
     ];

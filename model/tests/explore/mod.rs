@@ -1,12 +1,14 @@
-//! Explores all executions of a litmus program on the machine, and certifies each of them.
+//! Explores all executions of a litmus program on the machine, certifies each of them, and holds the outcomes
+//! against the oracle's.
 
+use crate::oracle::{Model, Outcomes, Reading};
 use std::collections::BTreeSet;
 use wmtrace_model::axioms::certify;
 use wmtrace_model::litmus::program::{Program, State};
 use wmtrace_model::litmus::sim::{self, End};
 use wmtrace_model::machine::{Config, Machine};
 use wmtrace_model::op::ModelKind;
-use wmtrace_model::strategy::exhaustive::Exhaustive;
+use wmtrace_model::strategy::Exhaustive;
 
 /// A machine to compare with the oracle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,4 +72,46 @@ pub(crate) fn states(
         machine.reset();
     }
     Err(TooMany)
+}
+
+impl Setup {
+    /// The models of the oracle whose outcomes must contain the machine's.
+    pub(crate) const fn allowing(self) -> &'static [Model] {
+        match self.model {
+            ModelKind::Sc => &[Model::Sc],
+            ModelKind::Tso => &[Model::Tso],
+            ModelKind::Pso => &[Model::Pso],
+            ModelKind::Pslo => &[Model::Pslo],
+            ModelKind::C11 => &[Model::C11(Reading::Rc11), Model::C11(Reading::Cxx20)],
+        }
+    }
+
+    /// The model of the oracle whose outcomes are exactly the machine's, if there is one.
+    pub(crate) const fn exact(self) -> Option<Model> {
+        match self.model {
+            ModelKind::Sc => Some(Model::Sc),
+            ModelKind::Tso => Some(Model::Tso),
+            ModelKind::Pso | ModelKind::Pslo => None,
+            ModelKind::C11 if self.insertion => Some(Model::C11(Reading::Inserting)),
+            ModelKind::C11 => Some(Model::C11(Reading::Appending)),
+        }
+    }
+
+    /// Compares the machine's outcomes with the oracle's.
+    ///
+    /// # Errors
+    /// When the machine reaches what the model forbids, or misses what it is meant to reach: which, in words.
+    pub(crate) fn compare(self, states: &BTreeSet<State>, oracle: &Outcomes) -> Result<(), String> {
+        for &model in self.allowing() {
+            if let Some(state) = states.difference(oracle.of(model)).next() {
+                return Err(format!("{} reaches what {model:?} forbids: {state:?}", self.name));
+            }
+        }
+        if let Some(model) = self.exact()
+            && let Some(state) = oracle.of(model).difference(states).next()
+        {
+            return Err(format!("{} misses what {model:?} allows: {state:?}", self.name));
+        }
+        Ok(())
+    }
 }

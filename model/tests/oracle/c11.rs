@@ -26,6 +26,9 @@ pub(crate) enum Reading {
     Cxx20,
     /// C++20 with `po ∪ rf` cycles: load buffering.
     Cxx20Cyclic,
+    /// What `wmtrace_model::axioms` documents that it checks: besides RC11 and C++20, the SC order agrees with
+    /// all of happens-before.
+    Strong,
     /// The machine with `--mo-insertion` as MODELS.md means it: C++20, SC in execution order, and a plain load
     /// reads the store that is mo-last when it executes.
     Inserting,
@@ -49,6 +52,7 @@ pub(crate) fn allows(candidate: &Candidate, reading: Reading) -> bool {
 
     let execution = c.po | c.rf;
     let psc = || psc(c, &hb, &eco, sc, fences);
+    let sc_hb = || hb & sc.times(sc);
     let single_order = || single_order(c, &hb, &eco, &sw, sc, fences);
     let plain_reads = || c.set(|e| e.reads() && !e.order.is_atomic()).identity().then(&c.fr());
     match reading {
@@ -56,6 +60,7 @@ pub(crate) fn allows(candidate: &Candidate, reading: Reading) -> bool {
         Reading::Rc11Exec => (execution | psc()).is_acyclic(),
         Reading::Cxx20 => execution.is_acyclic() && single_order().is_acyclic(),
         Reading::Cxx20Cyclic => single_order().is_acyclic(),
+        Reading::Strong => execution.is_acyclic() && (single_order() | psc() | sc_hb()).is_acyclic(),
         Reading::Inserting => (execution | single_order() | plain_reads()).is_acyclic(),
         Reading::Appending => (execution | single_order() | plain_reads() | c.mo).is_acyclic(),
     }

@@ -3,7 +3,7 @@
 //!
 //! An access means what a compiler for such a machine emits. An SC store is followed by a full barrier and an
 //! SC fence is one. Under TSO every locked instruction (an RMW, a compare-and-swap that fails too) is a full
-//! barrier. Under PSO and PSLO it is one when it is SC; a release is preceded by a store-store barrier, and
+//! barrier. Under PSO and PSLO an RMW is one when it is SC; a release is preceded by a store-store barrier, and
 //! under PSLO an acquire followed by a load-load barrier. TSO: Owens, Sarkar, Sewell, TPHOLs 2009; PSO and
 //! PSLO: Burnim, Sen, Stergiou, ISSTA 2011 (RELAXER), whose machines are stronger here and there.
 
@@ -70,8 +70,8 @@ fn pso_stores(c: &Candidate, kinds: &Kinds) -> Relation {
     let release_write = c.set(|e| e.writes() && e.order.releases());
     let store_store = (c.po.then(&release_fence).then(&c.po) & kinds.writes.times(kinds.writes))
         | (c.po & kinds.writes.times(release_write));
-    let sc_locked = kinds.locked & c.set(|e| e.order.is_sc());
-    let locked_barrier = c.po & (kinds.accesses.times(sc_locked) | sc_locked.times(kinds.accesses));
+    let sc_rmw = c.set(|e| e.kind == Kind::Rmw && e.order.is_sc());
+    let locked_barrier = c.po & (kinds.accesses.times(sc_rmw) | sc_rmw.times(kinds.accesses));
     same_location | store_store | locked_barrier | full_barriers(c, kinds)
 }
 

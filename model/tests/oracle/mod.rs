@@ -33,7 +33,7 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    pub(crate) const ALL: [Model; 10] = [
+    pub(crate) const ALL: [Model; 11] = [
         Model::Sc,
         Model::Tso,
         Model::Pso,
@@ -42,6 +42,7 @@ impl Model {
         Model::C11(Reading::Rc11Exec),
         Model::C11(Reading::Cxx20),
         Model::C11(Reading::Cxx20Cyclic),
+        Model::C11(Reading::Strong),
         Model::C11(Reading::Inserting),
         Model::C11(Reading::Appending),
     ];
