@@ -1,1 +1,171 @@
-//! placeholder
+//! What each execution of a campaign is to be: its seed and the strategy's parameters.
+//!
+//! The papers ask their users for the depth `d` and for the lengths `k` and `k_com`. Here each may be left out.
+//!
+//! - `k` and `k_com` are then the largest of the last [`WINDOW`] executions' ([`Plan::observe`]): the largest,
+//!   because a change point beyond the end of an execution is wasted, but one that is never drawn can never find
+//!   its bug; the last ones, because one long execution should not dilute all that follow. Before anything was
+//!   observed they are [`FIRST_K`] and [`FIRST_K_COM`].
+//! - `d` then goes round the depths 0, 1, 2, 3 with weights 1 : 3 : 3 : 3. Depth 0 has few executions (one for
+//!   each order of the threads), so it needs few tries. Depth `d` needs in the order of `k_com^d` of them; equal
+//!   weights for the others cost at most a factor of four against knowing the depth, whichever it is. Depth 0
+//!   comes first: it needs no `k_com`, and tells it. PCT has no depth 0; there 1, 2, 3 have weights 4 : 3 : 3.
+//!
+//! Nothing is random: what is planned follows from what was given and observed.
+
+use crate::rng::Rng;
+use crate::strategy::{Parameters, StrategyKind};
+
+/// How many executions the estimates of `k` and `k_com` look back.
+pub const WINDOW: usize = 16;
+
+/// `k` before the first observation: about what the papers' benchmarks have.
+pub const FIRST_K: u32 = 64;
+
+/// `k_com` before the first observation.
+pub const FIRST_K_COM: u32 = 32;
+
+/// The depths of successive executions when none was asked for.
+const DEPTHS: [u32; 10] = [0, 1, 2, 3, 1, 2, 3, 1, 2, 3];
+
+/// What was seen of an execution.
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    events: u32,
+    communications: u32,
+}
+
+/// The plan of a campaign.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    kind: StrategyKind,
+    depth: Option<u32>,
+    k: Option<u32>,
+    k_com: Option<u32>,
+    history: u32,
+    seed: u64,
+    /// The number of the next execution.
+    next: u64,
+    /// The last observations, in a ring.
+    observed: [Option<Observed>; WINDOW],
+    /// Where the next one goes.
+    slot: usize,
+}
+
+/// An execution to be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Planned {
+    /// Its number in the campaign, from 0.
+    pub index: u64,
+    /// Its own seed.
+    pub seed: u64,
+    /// The strategy's parameters.
+    pub parameters: Parameters,
+}
+
+impl Plan {
+    /// A campaign with this strategy and seed; `None` lets the plan choose.
+    pub const fn new(
+        kind: StrategyKind,
+        depth: Option<u32>,
+        k: Option<u32>,
+        k_com: Option<u32>,
+        history: u32,
+        seed: u64,
+    ) -> Plan {
+        Plan { kind, depth, k, k_com, history, seed, next: 0, observed: [None; WINDOW], slot: 0 }
+    }
+
+    /// The next execution.
+    pub fn next_execution(&mut self) -> Planned {
+        let index = self.next;
+        self.next += 1;
+        let parameters = Parameters {
+            depth: self.depth_of(index),
+            k: self.k.unwrap_or_else(|| self.largest(|o| o.events, FIRST_K)),
+            k_com: self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM)),
+            history: self.history,
+        };
+        Planned { index, seed: Rng::seed_of(self.seed, index), parameters }
+    }
+
+    /// An execution had so many steps, and so many communication events.
+    pub const fn observe(&mut self, events: u32, communications: u32) {
+        self.observed[self.slot] = Some(Observed { events, communications });
+        self.slot = (self.slot + 1) % WINDOW;
+    }
+
+    /// The depth of an execution of the campaign; 0 for strategies that have none.
+    pub const fn depth_of(&self, index: u64) -> u32 {
+        let depth = match self.depth {
+            Some(depth) => depth,
+            None => DEPTHS[(index % DEPTHS.len() as u64) as usize],
+        };
+        match self.kind {
+            StrategyKind::Pctwm => depth,
+            StrategyKind::Pct if depth == 0 => 1,
+            StrategyKind::Pct => depth,
+            StrategyKind::Random
+            | StrategyKind::BasicPos
+            | StrategyKind::Pos
+            | StrategyKind::BasicPosWm
+            | StrategyKind::PosWm => 0,
+        }
+    }
+
+    /// The largest observed lately, at least 1; `first` if nothing was.
+    fn largest(&self, of: impl Fn(&Observed) -> u32, first: u32) -> u32 {
+        self.observed.iter().flatten().map(of).max().unwrap_or(first).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn plan(kind: StrategyKind) -> Plan {
+        Plan::new(kind, None, None, None, 2, 9)
+    }
+
+    #[test]
+    fn what_was_given_stays() {
+        let mut plan = Plan::new(StrategyKind::Pctwm, Some(5), Some(70), Some(40), 3, 1);
+        for index in 0..30 {
+            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3 };
+            assert_eq!(plan.next_execution(), Planned { index, seed: Rng::seed_of(1, index), parameters });
+            plan.observe(1000, 1000);
+        }
+    }
+
+    #[test]
+    fn depths_go_round_with_their_weights() {
+        let weights = |kind| {
+            let mut plan = plan(kind);
+            let depths: Vec<u32> = (0..1000).map(|_| plan.next_execution().parameters.depth).collect();
+            assert!((0..1000).all(|index| plan.depth_of(index) == depths[index as usize]));
+            [0, 1, 2, 3].map(|depth| depths.iter().filter(|&&d| d == depth).count())
+        };
+        assert_eq!(weights(StrategyKind::Pctwm), [100, 300, 300, 300]);
+        assert_eq!(weights(StrategyKind::Pct), [0, 400, 300, 300]);
+        assert_eq!(weights(StrategyKind::PosWm), [1000, 0, 0, 0]);
+        assert_eq!(plan(StrategyKind::Pctwm).next_execution().parameters.depth, 0, "needs no k_com");
+    }
+
+    #[test]
+    fn lengths_follow_the_largest_seen_lately() {
+        let mut plan = plan(StrategyKind::Pctwm);
+        let mut lengths = |observed: &[(u32, u32)]| {
+            observed.iter().for_each(|&(events, communications)| plan.observe(events, communications));
+            let Parameters { k, k_com, .. } = plan.next_execution().parameters;
+            (k, k_com)
+        };
+        assert_eq!(lengths(&[]), (FIRST_K, FIRST_K_COM));
+        assert_eq!(lengths(&[(10, 4)]), (10, 4));
+        assert_eq!(lengths(&[(30, 2), (20, 9)]), (30, 9));
+        assert_eq!(lengths(&[(5, 1); WINDOW - 2]), (30, 9), "the two are still among the last 16");
+        assert_eq!(lengths(&[(5, 1)]), (20, 9));
+        assert_eq!(lengths(&[(5, 1)]), (5, 1));
+        assert_eq!(lengths(&[(0, 0); WINDOW]), (1, 1), "a range to draw from is never empty");
+    }
+}

@@ -1,8 +1,10 @@
 //! Strategies: which of the possible steps is taken. They choose; they never judge what is legal.
 //!
 //! The [`Machine`](crate::machine::Machine) offers the enabled agents and the candidates of a read, and the
-//! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`](crate::rng::Rng).
+//! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`].
 
+mod dependence;
+mod exhaustive;
 mod pct;
 mod pctwm;
 mod points;
@@ -14,6 +16,8 @@ mod replay;
 #[cfg(test)]
 mod toy;
 
+pub use dependence::dependent;
+pub use exhaustive::Exhaustive;
 pub use pct::Pct;
 pub use pctwm::Pctwm;
 pub use pos::Pos;
