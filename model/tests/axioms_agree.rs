@@ -43,13 +43,11 @@ fn execution(program: &Program, candidate: &Candidate, order: &[usize], model: M
     let mut execution = Execution::new(model);
     // Where each event of the candidate is in the execution; initial writes are not.
     let mut ids: Vec<Option<EventId>> = vec![None; candidate.events.len()];
-    let mut written: Vec<usize> = Vec::new();
+    let initial = |&index: &usize| candidate.events[index].thread.is_none();
+    let mut written: Vec<usize> = order.iter().copied().filter(initial).collect();
     for &index in order {
         let event = &candidate.events[index];
-        let Some(thread) = event.thread else {
-            written.push(index);
-            continue;
-        };
+        let Some(thread) = event.thread else { continue };
         let source = |index: usize| ids[index].map_or(Source::Init, Source::Store);
         let location = event.at.map(|at| &program.locations[at]);
         let at = || location.expect("an access").place;
@@ -126,8 +124,9 @@ fn certificates_are_the_axioms() {
                 assert_eq!(
                     verdict.is_ok(),
                     expected,
-                    "{model}: the certificate (left) and the oracle (right): {verdict:?}\n{}\n{execution:#?}",
-                    random::show(&program)
+                    "{model}: the certificate (left) and the oracle (right): {verdict:?}\n{}\n{}",
+                    random::show(&program),
+                    random::show_execution(&execution)
                 );
                 *allowed += u64::from(expected);
                 agreed += 1;

@@ -10,7 +10,7 @@ mod explore;
 #[allow(dead_code, reason = "each test binary uses its own part of the oracle")]
 mod oracle;
 
-use explore::{SETUPS, Setup};
+use explore::{SETUPS, Setup, explore};
 use oracle::{Model, Outcomes, Reading, outcomes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -131,14 +131,15 @@ fn reachable(program: &Program, states: &BTreeSet<State>) -> bool {
 
 /// Explores the test on the machine, and holds the result against the oracle.
 fn verdict(program: &Program, setup: Setup, oracle: &Outcomes) -> Verdict {
-    let states = explore::states(program, setup, UNROLL, LIMIT).expect("a small test");
-    setup.compare(&states, oracle).unwrap_or_else(|difference| panic!("{}: {difference}", program.name));
+    let explored = explore(program, setup, UNROLL, LIMIT);
+    assert!(explored.complete, "{}: too large", program.name);
+    setup.compare(&explored, oracle).unwrap_or_else(|difference| panic!("{}: {difference}", program.name));
     // What C++20 would allow with load buffering is not forbidden, only not produced.
     let weakest = match setup.model {
         ModelKind::C11 => Model::C11(Reading::Cxx20Cyclic),
         _ => setup.allowing()[0],
     };
-    match (reachable(program, &states), reachable(program, oracle.of(weakest))) {
+    match (reachable(program, &explored.states), reachable(program, oracle.of(weakest))) {
         (true, _) => Verdict::Yes,
         (false, true) => Verdict::ByDesign,
         (false, false) => Verdict::No,
@@ -185,7 +186,7 @@ fn pso_and_pslo_are_weaker_than_tso_where_relaxer_says_so() {
     let reaches = |test: &str, machine: &str| {
         let program = corpus().into_iter().find(|program| program.name == test).expect("in the corpus");
         let setup = SETUPS.into_iter().find(|setup| setup.name == machine).expect("a machine");
-        reachable(&program, &explore::states(&program, setup, UNROLL, LIMIT).expect("a small test"))
+        reachable(&program, &explore(&program, setup, UNROLL, LIMIT).states)
     };
     for (test, machines) in [
         // Two stores are swapped.

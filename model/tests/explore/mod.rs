@@ -1,7 +1,7 @@
 //! Explores all executions of a litmus program on the machine, certifies each of them, and holds the outcomes
 //! against the oracle's.
 
-use crate::oracle::{Model, Outcomes, Reading};
+use crate::oracle::{Model, Outcomes, Reading, random};
 use std::collections::BTreeSet;
 use wmtrace_model::axioms::certify;
 use wmtrace_model::litmus::program::{Program, State};
@@ -29,49 +29,47 @@ pub(crate) const SETUPS: [Setup; 6] = [
     Setup { name: "c11+insertion", model: ModelKind::C11, insertion: true },
 ];
 
-/// There are more executions than the caller wants to see.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TooMany;
+/// What the machine has reached.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explored {
+    pub(crate) states: BTreeSet<State>,
+    /// Whether these are all there are.
+    pub(crate) complete: bool,
+}
 
-/// The final states of the program, loops going back at most `unroll` times.
-///
-/// # Errors
-/// When there are more than `limit` executions.
+/// Runs up to `limit` executions of the program, loops going back at most `unroll` times.
 ///
 /// # Panics
 /// When an execution does not satisfy its model's axioms, or ends in a way that a litmus program cannot.
-pub(crate) fn states(
-    program: &Program,
-    setup: Setup,
-    unroll: u32,
-    limit: usize,
-) -> Result<BTreeSet<State>, TooMany> {
+pub(crate) fn explore(program: &Program, setup: Setup, unroll: u32, limit: usize) -> Explored {
     let mut config = Config::new(setup.model);
     config.insertion = setup.insertion;
     config.spin = false;
     let mut machine = Machine::new(config, Exhaustive::new(setup.model));
-    let mut states = BTreeSet::new();
+    let mut explored = Explored::default();
     for _ in 0..limit {
         let outcome = sim::run(program, &mut machine, Some(unroll));
         match outcome.end {
             End::Finished | End::Cut => {
                 let execution = machine.execution();
                 if let Err(violation) = certify(execution) {
-                    panic!("{}, {}: {violation:?}\n{execution:#?}", program.name, setup.name);
+                    let (text, events) = (random::show(program), random::show_execution(execution));
+                    panic!("{}, {}: {violation:?}\n{text}\n{events}", program.name, setup.name);
                 }
             }
             End::Abandoned => {}
             other => panic!("{}, {}: {other:?}", program.name, setup.name),
         }
         if outcome.end == End::Finished {
-            states.insert(outcome.state);
+            explored.states.insert(outcome.state);
         }
         if !machine.strategy_mut().advance() {
-            return Ok(states);
+            explored.complete = true;
+            break;
         }
         machine.reset();
     }
-    Err(TooMany)
+    explored
 }
 
 impl Setup {
@@ -101,14 +99,14 @@ impl Setup {
     ///
     /// # Errors
     /// When the machine reaches what the model forbids, or misses what it is meant to reach: which, in words.
-    pub(crate) fn compare(self, states: &BTreeSet<State>, oracle: &Outcomes) -> Result<(), String> {
+    pub(crate) fn compare(self, explored: &Explored, oracle: &Outcomes) -> Result<(), String> {
         for &model in self.allowing() {
-            if let Some(state) = states.difference(oracle.of(model)).next() {
+            if let Some(state) = explored.states.difference(oracle.of(model)).next() {
                 return Err(format!("{} reaches what {model:?} forbids: {state:?}", self.name));
             }
         }
-        if let Some(model) = self.exact()
-            && let Some(state) = oracle.of(model).difference(states).next()
+        if let Some(model) = self.exact().filter(|_| explored.complete)
+            && let Some(state) = oracle.of(model).difference(&explored.states).next()
         {
             return Err(format!("{} misses what {model:?} allows: {state:?}", self.name));
         }

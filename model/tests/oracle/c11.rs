@@ -29,8 +29,8 @@ pub(crate) enum Reading {
     /// What `wmtrace_model::axioms` documents that it checks: besides RC11 and C++20, the SC order agrees with
     /// all of happens-before.
     Strong,
-    /// The machine with `--mo-insertion` as MODELS.md means it: C++20, SC in execution order, and a plain load
-    /// reads the store that is mo-last when it executes.
+    /// The machine with `--mo-insertion` as MODELS.md means it: C++20, SC in execution order, and a plain access
+    /// reads or follows the store that is mo-last when it executes.
     Inserting,
     /// The machine without: besides, `mo` is the order in which stores execute.
     Appending,
@@ -54,15 +54,19 @@ pub(crate) fn allows(candidate: &Candidate, reading: Reading) -> bool {
     let psc = || psc(c, &hb, &eco, sc, fences);
     let sc_hb = || hb & sc.times(sc);
     let single_order = || single_order(c, &hb, &eco, &sw, sc, fences);
-    let plain_reads = || c.set(|e| e.reads() && !e.order.is_atomic()).identity().then(&c.fr());
+    let plain = || {
+        let reads = c.set(|e| e.reads() && !e.order.is_atomic()).identity();
+        let writes = c.set(|e| e.writes() && !e.order.is_atomic()).identity();
+        reads.then(&c.fr()) | writes.then(&c.mo)
+    };
     match reading {
         Reading::Rc11 => execution.is_acyclic() && psc().is_acyclic(),
         Reading::Rc11Exec => (execution | psc()).is_acyclic(),
         Reading::Cxx20 => execution.is_acyclic() && single_order().is_acyclic(),
         Reading::Cxx20Cyclic => single_order().is_acyclic(),
         Reading::Strong => execution.is_acyclic() && (single_order() | psc() | sc_hb()).is_acyclic(),
-        Reading::Inserting => (execution | single_order() | plain_reads()).is_acyclic(),
-        Reading::Appending => (execution | single_order() | plain_reads() | c.mo).is_acyclic(),
+        Reading::Inserting => (execution | single_order() | plain()).is_acyclic(),
+        Reading::Appending => (execution | single_order() | plain() | c.mo).is_acyclic(),
     }
 }
 

@@ -67,9 +67,10 @@ fn pso_stores(c: &Candidate, kinds: &Kinds) -> Relation {
     let po_here = c.po & c.same_location();
     let same_location = po_here & kinds.writes.times(kinds.writes | kinds.locked);
     let release_fence = c.set(|e| e.kind == Kind::Fence && e.order.releases()).identity();
-    let release_write = c.set(|e| e.writes() && e.order.releases());
-    let store_store = (c.po.then(&release_fence).then(&c.po) & kinds.writes.times(kinds.writes))
-        | (c.po & kinds.writes.times(release_write));
+    let release_write = c.set(|e| e.writes() && e.order.releases()).identity();
+    let store_store_barrier =
+        c.po.then(&release_fence).then(&c.po) | c.po.then(&release_write).then(&c.po.or_same());
+    let store_store = store_store_barrier & kinds.writes.times(kinds.writes);
     let sc_rmw = c.set(|e| e.kind == Kind::Rmw && e.order.is_sc());
     let locked_barrier = c.po & (kinds.accesses.times(sc_rmw) | sc_rmw.times(kinds.accesses));
     same_location | store_store | locked_barrier | full_barriers(c, kinds)

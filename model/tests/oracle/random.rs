@@ -5,6 +5,7 @@
 //! `index` of a seed is always the same program, whatever was generated before it.
 
 use std::fmt::Write as _;
+use wmtrace_model::execution::{Event, EventId, Execution};
 use wmtrace_model::litmus::program::{
     Code, Expected, Expr, Instr, Location, LocationId, Program, Reg, RmwOp,
 };
@@ -71,11 +72,11 @@ impl Generator {
                 let (to, at) = (register(), self.cell());
                 Instr::Load { to, at, order: self.access(&[Order::Relaxed, Order::Acquire]) }
             }
-            7..=13 => {
+            7..=12 => {
                 let (at, value) = (self.cell(), self.value());
                 Instr::Store { at, value, order: self.access(&[Order::Relaxed, Order::Release]) }
             }
-            14 | 15 => {
+            13 | 14 => {
                 let (to, at, order) = (Some(register()), self.cell(), self.rmw());
                 let (op, operand) = match self.rng.below(2) {
                     0 => (RmwOp::Exchange, self.value()),
@@ -84,7 +85,7 @@ impl Generator {
                 };
                 Instr::Rmw { to, at, op, operand, order }
             }
-            16 | 17 => {
+            15 | 16 => {
                 let (to, at, order) = (Some(register()), self.cell(), self.rmw());
                 // One of the values in use, so that it succeeds now and then; often the initial one.
                 let expected = Expr::Const(self.rng.below(self.next_value as usize) as i64);
@@ -106,7 +107,7 @@ impl Generator {
             }
             _ => {
                 let weak = [Order::Acquire, Order::Release, Order::AcqRel];
-                let sc = self.palette.sc_fences && self.rng.below(2) == 0;
+                let sc = self.palette.sc_fences && self.rng.below(3) > 0;
                 let order = if sc { Order::SeqCst } else { weak[self.rng.below(weak.len())] };
                 Instr::Fence { order }
             }
@@ -207,4 +208,10 @@ fn shown(expr: &Expr) -> String {
         Expr::Const(value) => value.to_string(),
         other => format!("{other:?}"),
     }
+}
+
+/// An execution in a form to read: one line an event.
+pub(crate) fn show_execution(execution: &Execution) -> String {
+    let line = |(id, event): (EventId, &Event)| format!("  {id} {}: {:?}\n", event.thread, event.label);
+    execution.iter().map(line).collect()
 }
