@@ -5,6 +5,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use wmtrace_model::op::ModelKind;
+use wmtrace_model::strategy::StrategyKind;
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -42,8 +43,8 @@ A test may say what its author expects in a line before the init block:
 
 Exit status (of several files, the highest):
   0  every condition is as it should be
-  1  a bug: `~exists` or `forall` is broken, `exists` is reached in a test marked as forbidden, a data race
-     (c11 only), or an execution in which nobody can go on
+  1  a bug: `~exists` or `forall` is broken, `exists` is reached in a test marked
+     as forbidden, a data race (c11), or threads that can never go on
   2  wrong usage, or a file that cannot be read as a litmus test
   3  tool error: an execution fails its certificate";
 
@@ -74,7 +75,8 @@ struct LitmusArgs {
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     events: Option<u32>,
 
-    /// How many of the newest stores a sampled read may choose from [default: 1]
+    /// History depth H: how many of the newest stores a read of pctwm, basicposwm or poswm chooses from
+    /// [default: 1]
     #[arg(short = 'y', long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..))]
     history: Option<u32>,
 
@@ -129,12 +131,19 @@ enum ModelArg {
 enum StrategyArg {
     /// Every execution, once
     Exhaustive,
+    /// Threads and stores to read uniformly at random
     Random,
+    /// Random priorities with d-1 change points; reads uniform
     Pct,
+    /// PCT for weak memory: d reads see other threads' stores, the others do not
     Pctwm,
+    /// A random priority for each event; reads uniform
     Basicpos,
+    /// The same, with priorities redrawn after a race; reads uniform
     Pos,
+    /// basicpos, reading one of the newest H stores
     Basicposwm,
+    /// pos, reading one of the newest H stores
     Poswm,
 }
 
@@ -305,28 +314,6 @@ impl LitmusArgs {
             seed: self.seed.unwrap_or(1),
             runs: self.runs.unwrap_or(1000),
         }))
-    }
-}
-
-// STUB
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StrategyKind {
-    Random,
-    Pct,
-    Pctwm,
-    BasicPos,
-    Pos,
-    BasicPosWm,
-    PosWm,
-}
-impl StrategyKind {
-    pub(crate) fn name(self) -> &'static str {
-        "pctwm"
-    }
-}
-impl std::fmt::Display for StrategyKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
     }
 }
 

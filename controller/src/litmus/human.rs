@@ -14,7 +14,7 @@ pub(crate) fn report(options: &LitmusOptions, program: &Program, tally: &Tally) 
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = if options.output == Output::Line {
-        line(&mut out, program, tally)
+        line(&mut out, options, program, tally)
     } else {
         full(&mut out, options, program, tally)
     };
@@ -22,14 +22,16 @@ pub(crate) fn report(options: &LitmusOptions, program: &Program, tally: &Tally) 
 }
 
 /// Everything that matters in one line.
-fn line(out: &mut String, program: &Program, tally: &Tally) -> fmt::Result {
+fn line(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Tally) -> fmt::Result {
     observation(out, program, tally)?;
     for (what, count) in [("races", tally.races.len() as u64), ("stuck", tally.stuck_count())] {
         if count > 0 {
             write!(out, " {what} {count}")?;
         }
     }
-    writeln!(out, "{}", if tally.complete { "" } else { " (incomplete)" })
+    // A sample never is complete, and never claims to be.
+    let claims = matches!(options.exploration, Exploration::Exhaustive { .. });
+    writeln!(out, "{}", if claims && !tally.complete() { " (incomplete)" } else { "" })
 }
 
 fn observation(out: &mut String, program: &Program, tally: &Tally) -> fmt::Result {
@@ -49,7 +51,8 @@ fn full(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Ta
     match options.exploration {
         Exploration::Exhaustive { .. } => writeln!(out, "exhaustive")?,
         Exploration::Sampled(sampling) => {
-            writeln!(out, "{}, {} executions, seed {}", sampling.strategy, sampling.runs, sampling.seed)?;
+            let (strategy, runs, seed) = (sampling.strategy, executions(sampling.runs), sampling.seed);
+            writeln!(out, "{strategy}, {runs}, seed {seed}")?;
         }
     }
     states(out, program, tally)?;
@@ -84,7 +87,7 @@ fn full(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Ta
                 Why::Stuck => "Execution in which nobody can go on",
             };
             writeln!(out, "{title}")?;
-            table(out, program, &shown.execution)?;
+            out.push_str(&table(program, &shown.execution));
         }
     }
     Ok(())
@@ -112,67 +115,72 @@ fn race(out: &mut String, program: &Program, seen: &RaceSeen) -> fmt::Result {
         format!("P{} {op} {place} ({})", access.thread.0, names::order_of(program, access))
     };
     let (first, second) = (side(&seen.race.first), side(&seen.race.second));
-    writeln!(out, "Race: {first} and {second}, unordered, in {} executions", seen.count)
+    writeln!(out, "Race: {first} and {second}, unordered, in {}", executions(seen.count))
+}
+
+/// A number of executions, in words.
+fn executions(count: u64) -> String {
+    format!("{count} execution{}", if count == 1 { "" } else { "s" })
 }
 
 /// What the states do not show: executions that have no final state, or were not run.
 fn left_out(out: &mut String, options: &LitmusOptions, tally: &Tally) -> fmt::Result {
     if tally.deadlocks > 0 {
-        writeln!(out, "Deadlock: {} executions", tally.deadlocks)?;
+        writeln!(out, "Deadlock: {}", executions(tally.deadlocks))?;
     }
     if tally.livelocks > 0 {
-        writeln!(out, "Livelock: {} executions", tally.livelocks)?;
+        writeln!(out, "Livelock: {}", executions(tally.livelocks))?;
     }
     if tally.over_limit > 0 {
-        let (count, limit) = (tally.over_limit, options.max_events);
-        writeln!(out, "Incomplete: {count} executions given up after {limit} events (--max-events)")?;
+        let (count, limit) = (executions(tally.over_limit), options.max_events);
+        writeln!(out, "Incomplete: {count} given up after {limit} events (--max-events)")?;
     }
-    if let Exploration::Exhaustive { unroll, max_executions } = options.exploration {
-        if tally.cut > 0 {
-            let cut = tally.cut;
-            writeln!(
-                out,
-                "Incomplete: {cut} executions given up after {unroll} rounds of a loop (--unroll)"
-            )?;
+    match options.exploration {
+        Exploration::Exhaustive { unroll, max_executions } => {
+            if tally.cut > 0 {
+                let (count, limit) = (executions(tally.cut), unroll);
+                writeln!(out, "Incomplete: {count} given up after {limit} rounds of a loop (--unroll)")?;
+            }
+            if !tally.exhausted {
+                let limit = executions(max_executions);
+                writeln!(out, "Incomplete: stopped after {limit} (--max-executions)")?;
+            }
         }
-        if !tally.complete && tally.cut == 0 && tally.over_limit == 0 {
-            writeln!(out, "Incomplete: stopped after {max_executions} executions (--max-executions)")?;
+        Exploration::Sampled(_) => {
+            if tally.cut > 0 {
+                let count = executions(tally.cut);
+                writeln!(out, "Endless: {count} given up in a loop that touches no memory")?;
+            }
         }
     }
     Ok(())
 }
 
 /// One row an event, one column a thread.
-fn table(out: &mut String, program: &Program, execution: &Execution) -> fmt::Result {
-    let rows = events::rows(program, execution);
+pub(crate) fn table(program: &Program, execution: &Execution) -> String {
     let threads = program.threads.len();
-    let mut cells: Vec<Vec<String>> = vec![
-        ["event".to_string()]
-            .into_iter()
-            .chain((0..threads).map(|thread| format!("P{thread}")))
-            .chain(["reads from".to_string(), "mo".to_string()])
-            .collect(),
-    ];
-    for row in &rows {
-        let mut line = vec![String::new(); threads + 3];
+    let columns = threads + 3;
+    let mut heading = vec!["event".to_string()];
+    heading.extend((0..threads).map(|thread| format!("P{thread}")));
+    heading.extend(["reads from".to_string(), "mo".to_string()]);
+    let mut lines = vec![heading];
+    for row in events::rows(program, execution) {
+        let mut line = vec![String::new(); columns];
         line[0] = row.id.to_string();
-        if let Some(cell) = line.get_mut(row.thread as usize + 1) {
-            *cell = describe(row);
-        }
+        line[row.thread as usize + 1] = describe(&row);
         line[threads + 1] = sources(&row.from);
         line[threads + 2] = row.mo.map(|place| place.to_string()).unwrap_or_default();
-        cells.push(line);
+        lines.push(line);
     }
-    let width = |column: usize| cells.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..threads + 3).map(width).collect();
-    for line in &cells {
-        let mut text = String::new();
-        for (cell, width) in line.iter().zip(&widths) {
-            write!(text, "  {cell:<width$}")?;
-        }
-        writeln!(out, "{}", text.trim_end())?;
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("  {cell:<width$}"));
+        out.push_str(cells.collect::<String>().trim_end());
+        out.push('\n');
     }
-    Ok(())
+    out
 }
 
 /// `store x=1 relaxed`, `rmw x=0->1 seq_cst`, `fence acquire`, `commit e3 x`.

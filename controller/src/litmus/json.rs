@@ -143,7 +143,7 @@ impl Report {
     /// Adds a test's result. Its executions have all been certified: one that is not is a [`Failure`].
     pub(crate) fn add(&mut self, file: &str, program: &Program, tally: &Tally) {
         let condition = program.condition.as_ref();
-        if !tally.complete && matches!(self.strategy, "exhaustive") {
+        if !tally.complete() && self.seed.is_none() {
             self.warnings.push(format!("{file}: the exploration is incomplete"));
         }
         let headings: Vec<String> = tally.terms.iter().map(|term| names::term(program, *term)).collect();
@@ -173,7 +173,7 @@ impl Report {
             livelocks: tally.livelocks,
             cut: tally.cut,
             over_limit: tally.over_limit,
-            complete: tally.complete,
+            complete: tally.complete(),
             certified: true,
             witness: tally
                 .shown

@@ -98,7 +98,7 @@ pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn W
         }
     }
     if options.output == Output::Json {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
+        serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     }
     out.flush()?;

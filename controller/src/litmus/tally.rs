@@ -19,7 +19,7 @@ pub(crate) struct Tally {
     pub(crate) deadlocks: u64,
     /// Executions that ended with threads spinning for ever.
     pub(crate) livelocks: u64,
-    /// Executions given up after the last allowed round of a loop.
+    /// Executions given up in a loop: after its last allowed round, or because it never touches memory.
     pub(crate) cut: u64,
     /// Executions given up after the last allowed event.
     pub(crate) over_limit: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Tally {
     pub(crate) races: Vec<RaceSeen>,
     /// The execution worth showing.
     pub(crate) shown: Option<Shown>,
-    /// Whether every execution of the program was seen.
-    pub(crate) complete: bool,
+    /// Whether every choice was tried.
+    pub(crate) exhausted: bool,
 }
 
 /// A final state's record.
@@ -78,7 +78,7 @@ impl Tally {
             over_limit: 0,
             races: Vec::new(),
             shown: None,
-            complete: false,
+            exhausted: false,
         }
     }
 
@@ -107,18 +107,22 @@ impl Tally {
         self.show(Why::Stuck, execution);
     }
 
-    /// An execution had a race. Call it once for each race of an execution.
-    pub(crate) fn race(&mut self, race: Race, execution: &Execution) {
-        let key = |race: &Race| {
-            let mut sides: [(Site, bool); 2] = [race.first, race.second].map(|side| (side.site, side.store));
-            sides.sort_unstable();
-            sides
-        };
-        match self.races.iter_mut().find(|seen| key(&seen.race) == key(&race)) {
-            Some(seen) => seen.count += 1,
-            None => self.races.push(RaceSeen { race, count: 1 }),
+    /// An execution had these races.
+    pub(crate) fn races(&mut self, found: &[Race], execution: &Execution) {
+        let mut counted = Vec::new();
+        for race in found {
+            let index = self.races.iter().position(|seen| pair(&seen.race) == pair(race));
+            let index = index.unwrap_or_else(|| {
+                self.races.push(RaceSeen { race: *race, count: 0 });
+                self.races.len() - 1
+            });
+            // A loop can race with the same access in every round; that is still one execution.
+            if !counted.contains(&index) {
+                counted.push(index);
+                self.races[index].count += 1;
+            }
+            self.show(Why::Race, execution);
         }
-        self.show(Why::Race, execution);
     }
 
     fn show(&mut self, why: Why, execution: &Execution) {
@@ -150,6 +154,11 @@ impl Tally {
         }
     }
 
+    /// Whether every execution of the program was seen to its end.
+    pub(crate) fn complete(&self) -> bool {
+        self.exhausted && self.cut == 0 && self.over_limit == 0
+    }
+
     /// Executions in which nobody could go on.
     pub(crate) fn stuck_count(&self) -> u64 {
         self.deadlocks + self.livelocks
@@ -165,4 +174,11 @@ impl Tally {
         };
         broken || !self.races.is_empty() || self.stuck_count() > 0
     }
+}
+
+/// The two accesses of a race, whichever came first.
+fn pair(race: &Race) -> [(Site, bool); 2] {
+    let mut sides = [race.first, race.second].map(|side| (side.site, side.store));
+    sides.sort_unstable();
+    sides
 }

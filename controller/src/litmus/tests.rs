@@ -4,6 +4,7 @@
 use super::tally::Tally;
 use super::{Failure, events, human, json};
 use crate::cli::{Cli, Command, LitmusOptions};
+use crate::exit::Exit;
 use clap::Parser as _;
 use wmtrace_model::execution::{Access, Event, EventId, Execution, Label, Mo, Race, Rf, Source};
 use wmtrace_model::litmus::parse::parse;
@@ -76,7 +77,7 @@ fn sb_tally(program: &Program, all: bool) -> Tally {
         let (state, execution) = sb(program, r0, r1);
         tally.finished(program, &state, &execution);
     }
-    tally.complete = true;
+    tally.exhausted = true;
     tally
 }
 
@@ -92,11 +93,13 @@ fn human_table() {
 fn human_verbose_sampled_and_quiet() {
     let program = parse(SB).unwrap();
     let sampled = options(&["-v", "--strategy", "pctwm", "-n", "5", "-s", "7"]);
-    let mut tally = sb_tally(&program, true);
-    tally.complete = false;
+    let tally = sb_tally(&program, true);
     let verbose = human::report(&sampled, &program, &tally);
     let quiet = human::report(&options(&["-q"]), &program, &tally);
-    insta::assert_snapshot!(format!("{verbose}\n---\n{quiet}"));
+    let mut cut = sb_tally(&program, true);
+    cut.cut = 1;
+    let incomplete = human::report(&options(&["-q"]), &program, &cut);
+    insta::assert_snapshot!(format!("{verbose}\n---\n{quiet}\n---\n{incomplete}"));
 }
 
 #[test]
@@ -111,10 +114,11 @@ fn json_report() {
     let program = parse(SB).unwrap();
     let mut report = json::Report::new(&options(&["--format", "json"]));
     let mut tally = sb_tally(&program, false);
-    tally.race(race(&program), &sb(&program, 0, 0).1);
+    tally.races(&[race(&program)], &sb(&program, 0, 0).1);
     report.add("SB.litmus", &program, &tally);
     report.fail("bad.litmus", &Failure::Parse(parse("C bad {").unwrap_err()));
     report.fail("none.litmus", &Failure::Unreadable("cannot read it".to_string()));
+    // The program prints it in one line.
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
 }
 
@@ -139,8 +143,9 @@ fn what_has_no_final_state_is_told() {
     let (_, execution) = sb(&program, 1, 1);
     tally.stuck(Stuck::Livelock, &execution);
     tally.stuck(Stuck::Deadlock, &execution);
-    tally.race(race(&program), &execution);
-    tally.race(Race { first: race(&program).second, second: race(&program).first }, &execution);
+    let race = race(&program);
+    tally.races(&[race, race], &execution);
+    tally.races(&[Race { first: race.second, second: race.first }], &execution);
     tally.cut = 3;
     tally.over_limit = 4;
     assert_eq!(tally.races.len(), 1, "the same two accesses the other way round");
@@ -205,8 +210,9 @@ fn modification_orders() {
 /// What each quantifier makes of formulas that hold sometimes, never and always.
 #[test]
 fn verdicts() {
-    // Quantifier, values of r in the executions, herd's answer, a bug, the value in the execution shown.
-    let cases: [(&str, &[i64], bool, bool, Option<u128>); 8] = [
+    // Condition, values of r in the executions, herd's answer, a bug, the value in the execution shown.
+    type Case = (&'static str, &'static [i64], bool, bool, Option<u128>);
+    let cases: [Case; 8] = [
         ("exists 0:r=1", &[0, 1], true, false, Some(1)),
         ("exists 0:r=1", &[0], false, false, None),
         ("~exists 0:r=1", &[0, 1], false, true, Some(1)),
@@ -247,4 +253,16 @@ fn conditions_are_printed_as_they_parse() {
         let program = parse(&format!("C t {{}} P0 (atomic_int* x) {{ int r = *x; }} {condition}")).unwrap();
         assert_eq!(super::names::condition(&program, program.condition.as_ref().unwrap()), condition);
     }
+}
+
+/// A failed certificate comes with the execution that its event numbers are about.
+#[test]
+fn tool_errors_show_the_execution() {
+    let program = parse(SB).unwrap();
+    let detail = human::table(&program, &sb(&program, 0, 1).1);
+    let failure = Failure::Tool { message: "an execution fails its certificate: e2".to_string(), detail };
+    let mut printed = Vec::new();
+    failure.print("a\u{7}.litmus", &mut printed).unwrap();
+    assert_eq!(failure.exit(), Exit::Tool);
+    insta::assert_snapshot!(String::from_utf8(printed).unwrap());
 }

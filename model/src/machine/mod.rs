@@ -61,8 +61,12 @@ struct Thread {
     state: u64,
     /// How many operations it has performed.
     serial: u32,
+    /// Where it is in `ready`, if it is.
+    listed: Option<u32>,
     watch: Watch,
     spinning: Spinning,
+    /// Whether it is counted in [`Machine::doubtful`].
+    doubtful: bool,
     /// Epochs for models that have no clocks, so that events carry one all the same.
     epoch: u32,
 }
@@ -83,13 +87,17 @@ pub struct Machine<S> {
     ready: Vec<Choice>,
     /// How many of `ready` are threads.
     ready_threads: usize,
+    /// How many ready threads may be unable to go on: they spin, or wait for another's end.
+    doubtful: u32,
     /// What the strategy chooses from when that is not all of `ready`.
     enabled: Vec<Choice>,
     /// A thread that was picked, and whose held stores are being committed first.
-    picked: Option<Choice>,
+    picked: Option<ThreadId>,
     flight: Option<Flight>,
     woken: Vec<ThreadId>,
     objects: BTreeMap<u64, Msg>,
+    /// Whether the program has told of any allocation: dead and fresh memory exist.
+    has_heap: bool,
     scratch: Vec<CellId>,
     /// Stores so far: the next store's stamp is one more.
     stamp: u64,
@@ -112,11 +120,13 @@ impl<S: Strategy> Machine<S> {
             running: 0,
             ready: Vec::new(),
             ready_threads: 0,
+            doubtful: 0,
             enabled: Vec::new(),
             picked: None,
             flight: None,
             woken: Vec::new(),
             objects: BTreeMap::new(),
+            has_heap: false,
             scratch: Vec::new(),
             stamp: 0,
             events: 0,
@@ -137,10 +147,12 @@ impl<S: Strategy> Machine<S> {
         self.running = 0;
         self.ready.clear();
         self.ready_threads = 0;
+        self.doubtful = 0;
         self.picked = None;
         self.flight = None;
         self.woken.clear();
         self.objects.clear();
+        self.has_heap = false;
         (self.stamp, self.events, self.communications, self.held) = (0, 0, 0, 0);
     }
 
@@ -198,8 +210,10 @@ impl<S: Strategy> Machine<S> {
             site,
             state: 0,
             serial: 0,
+            listed: None,
             watch: Watch::default(),
             spinning: Spinning::No,
+            doubtful: false,
             epoch: 1,
         });
         self.running += 1;
@@ -235,10 +249,14 @@ impl<S: Strategy> Machine<S> {
             Some(at) if spins => it.watch.about_to_read(site, at, state),
             _ => Spinning::No,
         };
+        it.doubtful = it.spinning != Spinning::No || matches!(op, Op::Join { .. });
+        self.doubtful += u32::from(it.doubtful);
         let choice = Choice { agent: Agent::Thread(thread), op, serial: it.serial };
         self.set_status(thread, Status::Ready);
-        let index = self.ready_index(thread).expect("a ready thread is in the list");
-        self.ready[index] = choice;
+        match self.threads[thread.index()].listed {
+            Some(index) => self.ready[index as usize] = choice,
+            None => self.list(thread, choice),
+        }
     }
 
     /// The thread went into the kernel on its own and may stay there; [`Machine::back`] says when it returns.
@@ -261,30 +279,43 @@ impl<S: Strategy> Machine<S> {
         &self.woken
     }
 
-    fn ready_index(&self, thread: ThreadId) -> Option<usize> {
-        let threads = &self.ready[..self.ready_threads];
-        threads.binary_search_by_key(&Agent::Thread(thread), |choice| choice.agent).ok()
+    /// The operation that a ready thread has stopped before.
+    fn choice(&self, thread: ThreadId) -> &Choice {
+        let index = self.threads[thread.index()].listed.expect("a thread that has stopped is listed");
+        &self.ready[index as usize]
     }
 
     fn set_status(&mut self, thread: ThreadId, status: Status) {
-        let old = core::mem::replace(&mut self.threads[thread.index()].status, status);
+        let it = &mut self.threads[thread.index()];
+        let old = core::mem::replace(&mut it.status, status);
         self.running -= u32::from(old == Status::Running);
         self.running += u32::from(status == Status::Running);
+        if old == Status::Ready {
+            self.doubtful -= u32::from(core::mem::take(&mut it.doubtful));
+        }
         // A thread that runs stays in the list: most of the time it is back at once.
-        match (self.ready_index(thread), status) {
-            (Some(index), Status::Asleep(_) | Status::Away | Status::Ended) => {
-                self.ready.remove(index);
-                self.ready_threads -= 1;
-            }
-            (None, Status::Ready) => {
-                let agent = Agent::Thread(thread);
-                let threads = &self.ready[..self.ready_threads];
-                let index = threads.partition_point(|choice| choice.agent < agent);
-                let op = Op::Fence { order: Order::Relaxed };
-                self.ready.insert(index, Choice { agent, op, serial: 0 });
-                self.ready_threads += 1;
-            }
-            _ => {}
+        if matches!(status, Status::Asleep(_) | Status::Away | Status::Ended)
+            && let Some(index) = it.listed.take()
+        {
+            self.ready.remove(index as usize);
+            self.ready_threads -= 1;
+            self.number_listed(index as usize);
+        }
+    }
+
+    /// Puts the thread into the list of those that can be chosen.
+    fn list(&mut self, thread: ThreadId, choice: Choice) {
+        let threads = &self.ready[..self.ready_threads];
+        let index = threads.partition_point(|other| other.agent.thread() < thread);
+        self.ready.insert(index, choice);
+        self.ready_threads += 1;
+        self.number_listed(index);
+    }
+
+    fn number_listed(&mut self, from: usize) {
+        for index in from..self.ready_threads {
+            let thread = self.ready[index].agent.thread();
+            self.threads[thread.index()].listed = Some(index as u32);
         }
     }
 
@@ -295,8 +326,8 @@ impl<S: Strategy> Machine<S> {
     pub fn next(&mut self, memory: &mut impl Memory) -> Step {
         assert_eq!(self.running, 0, "a thread is still running");
         assert!(self.flight.is_none(), "the last step has not been retired");
-        if let Some(choice) = self.picked.take() {
-            return self.run(choice, memory);
+        if let Some(thread) = self.picked.take() {
+            return self.run(thread, memory);
         }
         if self.events >= self.config.max_events {
             return Step::Limit;
@@ -304,25 +335,16 @@ impl<S: Strategy> Machine<S> {
         if let Err(step) = self.find_enabled() {
             return step;
         }
-        let all = core::mem::take(&mut self.enabled);
-        let enabled = if all.is_empty() { &self.ready[..] } else { &all[..] };
-        let pick = self.strategy.pick(enabled);
-        let step = match pick {
-            Pick::Take(index) => {
-                let choice = enabled[index];
-                self.strategy.taken(&choice, enabled);
-                Ok(choice)
-            }
-            Pick::Abandon => Err(Step::Abandoned),
-            Pick::Diverged(divergence) => Err(Step::Diverged(divergence)),
+        let enabled = if self.enabled.is_empty() { &self.ready[..] } else { &self.enabled[..] };
+        let choice = match self.strategy.pick(enabled) {
+            Pick::Take(index) => &enabled[index],
+            Pick::Abandon => return Step::Abandoned,
+            Pick::Diverged(divergence) => return Step::Diverged(divergence),
         };
-        self.enabled = all;
-        match step {
-            Ok(choice) => match choice.agent {
-                Agent::Thread(_) => self.run(choice, memory),
-                Agent::Buffer(thread, place) => self.commit(thread, place, memory),
-            },
-            Err(step) => step,
+        self.strategy.taken(choice, enabled);
+        match choice.agent {
+            Agent::Thread(thread) => self.run(thread, memory),
+            Agent::Buffer(thread, place) => self.commit(thread, place, memory),
         }
     }
 
@@ -338,11 +360,7 @@ impl<S: Strategy> Machine<S> {
             }));
             self.ready[self.ready_threads..].sort_by_key(|choice| choice.agent);
         }
-        let special = |choice: &Choice| {
-            matches!(choice.op, Op::Join { .. })
-                || self.threads[choice.agent.thread().index()].spinning != Spinning::No
-        };
-        if !self.ready.is_empty() && !self.ready[..self.ready_threads].iter().any(special) {
+        if self.doubtful == 0 && !self.ready.is_empty() {
             return Ok(());
         }
         for index in 0..self.ready.len() {

@@ -17,7 +17,7 @@ use crate::strategy::{Choice, ReadChoice, Strategy};
 /// A step that the engine is performing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
-    choice: Choice,
+    thread: ThreadId,
     deed: Deed,
 }
 
@@ -42,12 +42,12 @@ enum Deed {
 
 impl<S: Strategy> Machine<S> {
     /// The thread performs its operation, once nothing that it holds is in the way.
-    pub(super) fn run(&mut self, choice: Choice, memory: &mut impl Memory) -> Step {
-        let thread = choice.agent.thread();
+    pub(super) fn run(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Step {
+        let choice = *self.choice(thread);
         if let Model::Buffered(buffered) = &self.model
             && let Some(place) = buffered.in_the_way(thread, &choice.op, self.config.limits.held)
         {
-            self.picked = Some(choice);
+            self.picked = Some(thread);
             return self.commit(thread, place, memory);
         }
         self.woken.clear();
@@ -57,10 +57,10 @@ impl<S: Strategy> Machine<S> {
             Op::Store { at, order } => self.decide_store(&choice, at, order, memory, &mut how),
             Op::Rmw { at, .. } => self.decide_update(&choice, at, None, memory, &mut how),
             Op::Cas { at, expected, .. } => self.decide_update(&choice, at, Some(expected), memory, &mut how),
-            Op::Wait { at, expected } => return self.wait(choice, at, expected, memory),
+            Op::Wait { at, expected } => return self.wait(thread, at, expected, memory),
             Op::Fence { .. } | Op::Wake { .. } | Op::Join { .. } => Deed::Other,
         };
-        self.flight = Some(Flight { choice, deed });
+        self.flight = Some(Flight { thread, deed });
         self.set_status(thread, Status::Running);
         Step::Run { thread, how }
     }
@@ -120,8 +120,9 @@ impl<S: Strategy> Machine<S> {
         };
         let it = &self.space.cells[cell as usize];
         let last = it.last_index();
-        // What a non-atomic load reads is determined, or it races.
-        let floor = if order.is_atomic() { self.model.floor(it, thread, order) } else { last };
+        // Under c11, what a non-atomic load reads is determined, or it races.
+        let determined = !order.is_atomic() && matches!(self.model, Model::C11(_));
+        let floor = if determined { last } else { self.model.floor(it, thread, order) };
         let index = floor + self.choose_read(choice, (last - floor) as usize + 1) as u32;
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value);
@@ -151,7 +152,8 @@ impl<S: Strategy> Machine<S> {
         let mut index = last + 1;
         if self.config.insertion && order.is_atomic() {
             let floor = self.model.floor(&self.space.cells[cell as usize], thread, order);
-            let first = if is(self.config.mutant, Mutant::InsertBeforeSeen) { floor } else { floor + 1 };
+            let first =
+                if is(self.config.mutant, Mutant::InsertBeforeSeen) { floor.max(1) } else { floor + 1 };
             let count = (first..=last + 1).filter(|&at| self.has_room(cell, at)).count();
             if count > 1 {
                 let place = self.strategy.place(choice, count);
@@ -248,14 +250,16 @@ impl<S: Strategy> Machine<S> {
     /// # Panics
     /// When no step of this thread is under way.
     pub fn retired(&mut self, thread: ThreadId, read: Value, written: Value) -> Result<(), Mismatch> {
-        let Flight { choice, deed } = self.flight.take().expect("no step is under way");
-        assert_eq!(choice.agent.thread(), thread, "another thread's step is under way");
+        let flight = self.flight.take().expect("no step is under way");
+        assert_eq!(flight.thread, thread, "another thread's step is under way");
+        let deed = flight.deed;
+        let op = self.choice(thread).op;
         let it = &mut self.threads[thread.index()];
         it.serial += 1;
         let (site, state) = (it.site, it.state);
-        self.communications += u64::from(choice.op.communicates());
-        let Some(at) = choice.op.place() else {
-            self.retire_other(thread, site, &choice.op);
+        self.communications += u64::from(op.communicates());
+        let Some(at) = op.place() else {
+            self.retire_other(thread, site, &op);
             return Ok(());
         };
         let expected = match deed {
@@ -268,8 +272,7 @@ impl<S: Strategy> Machine<S> {
         if let Some(expected) = expected.filter(|&expected| expected != read) {
             return Err(Mismatch { thread, at, expected, found: read });
         }
-        // Races first: the access must not see what it synchronises with itself.
-        let order = match (choice.op, deed) {
+        let order = match (op, deed) {
             (Op::Cas { failure, .. }, Deed::Read { .. } | Deed::Mixed { writes: false, .. }) => failure,
             (op, _) => op.order(),
         };
@@ -279,12 +282,10 @@ impl<S: Strategy> Machine<S> {
             Deed::Read { .. } | Deed::Forward(_) | Deed::Other => false,
         };
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
-        if !matches!(deed, Deed::Other) {
-            self.check_access(thread, site, at, order, writes);
-        }
+        let doer = self.doer(thread, site);
         let stamp = match deed {
             Deed::Read { cell, index, floor } => {
-                let locked = matches!(choice.op, Op::Cas { .. });
+                let locked = matches!(op, Op::Cas { .. });
                 self.retire_read(thread, site, cell, index, floor, order, locked)
             }
             Deed::Forward(held) => {
@@ -302,11 +303,19 @@ impl<S: Strategy> Machine<S> {
                 self.retire_mixed(thread, site, at, order, reads.then_some(read), writes.then_some(written))
             }
             Deed::Other => {
-                let woken = self.wake(at, &choice);
+                let woken = self.wake(at, &op);
                 self.push(thread, site, Label::Wake { at, woken });
                 return Ok(());
             }
         };
+        // After what the access acquires, which happens before it; in the epoch in which it was made.
+        if self.has_heap || self.finds_races() {
+            let cell = match deed {
+                Deed::Read { cell, .. } | Deed::Write { cell, .. } | Deed::Update { cell, .. } => Some(cell),
+                Deed::Forward(_) | Deed::Hold | Deed::Mixed { .. } | Deed::Other => None,
+            };
+            self.check_access(doer, at, cell, order, writes);
+        }
         if self.config.spin {
             let watch = &mut self.threads[thread.index()].watch;
             if reads_too {
@@ -526,8 +535,7 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// A futex wait: the kernel compares what memory holds, and the thread sleeps or goes on.
-    fn wait(&mut self, choice: Choice, at: Place, expected: Value, memory: &mut impl Memory) -> Step {
-        let thread = choice.agent.thread();
+    fn wait(&mut self, thread: ThreadId, at: Place, expected: Value, memory: &mut impl Memory) -> Step {
         if memory.read(at) != expected {
             let deed = match self.cell_at(at, memory) {
                 Some(cell) => {
@@ -536,7 +544,7 @@ impl<S: Strategy> Machine<S> {
                 }
                 None => Deed::Mixed { reads: true, writes: false },
             };
-            self.flight = Some(Flight { choice, deed });
+            self.flight = Some(Flight { thread, deed });
             self.set_status(thread, Status::Running);
             return Step::Run { thread, how: How::default() };
         }
@@ -548,8 +556,8 @@ impl<S: Strategy> Machine<S> {
         Step::Run { thread, how: How { sleeps: true, ..How::default() } }
     }
 
-    fn wake(&mut self, at: Place, choice: &Choice) -> u32 {
-        let Op::Wake { count, .. } = choice.op else { unreachable!("only a wake wakes") };
+    fn wake(&mut self, at: Place, op: &Op) -> u32 {
+        let &Op::Wake { count, .. } = op else { unreachable!("only a wake wakes") };
         for _ in 0..count {
             let asleep =
                 |machine: &Self, index: &usize| machine.threads[*index].status == Status::Asleep(at.addr);

@@ -13,6 +13,20 @@ use crate::op::{Addr, Place, Site, ThreadId, Value};
 use crate::order::Order;
 use crate::strategy::Strategy;
 
+/// Who makes an access, where in the code, and in which epoch: the one before what the access publishes.
+#[derive(Clone, Copy)]
+pub(super) struct Doer {
+    pub(super) thread: ThreadId,
+    pub(super) site: Site,
+    pub(super) epoch: u32,
+}
+
+impl Doer {
+    fn access(self, addr: Addr, len: u64, store: bool, atomic: bool) -> Access {
+        Access { thread: self.thread, site: self.site, epoch: self.epoch, addr, len, store, atomic }
+    }
+}
+
 impl<S: Strategy> Machine<S> {
     /// The thread has made a non-atomic access that is no scheduling point: any range, a copy or a plain
     /// variable. It is checked for races; where it meets atomic cells it takes part in their histories. Called
@@ -26,102 +40,104 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        let touches_cells = self.check_range(thread, site, addr, len, store);
-        if touches_cells {
+        let doer = self.doer(thread, site);
+        if self.check_range(doer, addr, len, store) {
+            self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);
         }
     }
 
+    pub(super) fn doer(&self, thread: ThreadId, site: Site) -> Doer {
+        Doer { thread, site, epoch: self.epoch(thread) }
+    }
+
     /// Looks for races and dead memory under a non-atomic access. Whether cells live there.
-    fn check_range(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) -> bool {
-        let races = self.finds_races();
+    fn check_range(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) -> bool {
+        if let Some((number, mask)) = Space::one_granule(addr, len) {
+            return self.check_granule(doer, number, mask, store);
+        }
         let mut cells = false;
-        let mut dead = false;
-        let mut race: Option<(u64, u8, Conflict)> = None;
         for (number, mask) in Space::granules(addr, len) {
-            let model = &self.model;
-            self.space.with_granule(number, |granule, shadows| {
-                cells |= granule.has_cells();
-                dead |= granule.is_freed();
-                if store {
-                    granule.written(mask);
-                }
-                if let Model::C11(c11) = model
-                    && races
-                {
-                    let (slot, epoch) = c11.now(thread);
-                    let now = When { slot, epoch, site };
-                    let found = shadows.access(&mut granule.shadow, mask, now, store, c11.knower(thread));
-                    race = race.or(found.map(|conflict| (number, mask, conflict)));
-                }
-            });
-        }
-        if let Some((number, mask, conflict)) = race {
-            self.found_shadow_race(thread, site, number, mask, conflict, store, false);
-        }
-        if dead {
-            self.found_dead(thread, site, addr, len, store, false);
+            cells |= self.check_granule(doer, number, mask, store);
         }
         cells
     }
 
-    /// Looks for races and dead memory under an atomic access, or a non-atomic one that was scheduled.
+    fn check_granule(&mut self, doer: Doer, number: u64, mask: u8, store: bool) -> bool {
+        let races = self.config.races;
+        let Machine { space, model, .. } = self;
+        let (granule, shadows) = space.granule(number);
+        if store {
+            granule.written(mask);
+        }
+        let (cells, dead) = (granule.has_cells(), granule.is_freed());
+        let mut race = None;
+        if let Model::C11(c11) = model
+            && races
+        {
+            let knower = c11.knower(doer.thread);
+            let now = When { slot: knower.slot, epoch: doer.epoch, site: doer.site };
+            race = shadows.access(&mut granule.shadow, mask, now, store, knower);
+        }
+        if race.is_some() || dead {
+            let (addr, len) = Space::bytes_of(number, mask);
+            self.found_in_granule(doer.access(addr, len, store, false), race, dead);
+        }
+        cells
+    }
+
+    /// Looks for races and dead memory under an operation that was scheduled. Comes after what the access
+    /// acquires, which happens before it.
     pub(super) fn check_access(
         &mut self,
-        thread: ThreadId,
-        site: Site,
+        doer: Doer,
         at: Place,
+        cell: Option<CellId>,
         order: Order,
         store: bool,
     ) {
         let len = u64::from(at.width);
         if !order.is_atomic() {
-            if self.check_range(thread, site, at.addr, len, store) {
-                self.check_cells(thread, site, at.addr, len, store);
+            if self.check_range(doer, at.addr, len, store) {
+                self.check_cells(doer, at.addr, len, store);
             }
             return;
         }
-        let races = self.finds_races();
-        let mut dead = false;
-        let mut race = None;
+        let races = self.config.races;
         for (number, mask) in Space::granules(at.addr, len) {
-            let model = &self.model;
-            self.space.with_granule(number, |granule, shadows| {
-                dead |= granule.is_freed();
-                if store {
-                    granule.written(mask);
-                }
-                if let Model::C11(c11) = model
-                    && races
-                {
-                    let found = shadows.check(&granule.shadow, mask, store, c11.knower(thread));
-                    race = race.or(found.map(|conflict| (number, mask, conflict)));
-                }
-            });
-        }
-        if let Some((number, mask, conflict)) = race {
-            self.found_shadow_race(thread, site, number, mask, conflict, store, true);
-        }
-        if dead {
-            self.found_dead(thread, site, at.addr, len, store, true);
-        }
-        if let (true, Model::C11(c11)) = (races, &self.model) {
-            let (slot, epoch) = c11.now(thread);
-            if let crate::memory::space::Found::Cell(cell) = self.space.find(at) {
-                self.space.cells[cell as usize].note_access(Touch { slot, epoch, site, store });
+            let Machine { space, model, .. } = self;
+            let (granule, shadows) = space.granule(number);
+            if store {
+                granule.written(mask);
             }
+            let dead = granule.is_freed();
+            let mut race = None;
+            if let Model::C11(c11) = model
+                && races
+            {
+                race = shadows.check(&granule.shadow, mask, store, c11.knower(doer.thread));
+            }
+            if race.is_some() || dead {
+                let (addr, len) = Space::bytes_of(number, mask);
+                self.found_in_granule(doer.access(addr, len, store, true), race, dead);
+            }
+        }
+        if let (true, Some(cell), Model::C11(c11)) = (races, cell, &self.model) {
+            let (slot, _) = c11.now(doer.thread);
+            let touch = Touch { slot, epoch: doer.epoch, site: doer.site, store };
+            self.space.cells[cell as usize].note_access(touch);
         }
     }
 
     /// A non-atomic access against the atomic ones of the cells that it meets.
-    fn check_cells(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool) {
+    fn check_cells(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) {
         let Model::C11(c11) = &self.model else { return };
-        if !self.finds_races() {
+        if !self.config.races {
             return;
         }
         let mut cells = core::mem::take(&mut self.scratch);
         self.space.cells_in(addr, len, &mut cells);
-        let knower = c11.knower(thread);
+        let knower = c11.knower(doer.thread);
         let mut race = None;
         for &cell in &cells {
             let it = &self.space.cells[cell as usize];
@@ -132,75 +148,33 @@ impl<S: Strategy> Machine<S> {
             race = race.or(unknown.map(|touch| (touch, it.place)));
         }
         if let Some((touch, place)) = race {
-            let first = Access {
-                thread: c11.owner(touch.slot, touch.epoch),
-                site: touch.site,
-                epoch: touch.epoch,
-                addr: place.addr,
-                len: u64::from(place.width),
-                store: touch.store,
-                atomic: true,
-            };
-            let second = self.access(thread, site, addr, len, store, false);
-            self.found(Finding::Race(Race { first, second }));
+            let thread = c11.owner(touch.slot, touch.epoch);
+            let first = Doer { thread, site: touch.site, epoch: touch.epoch };
+            let first = first.access(place.addr, u64::from(place.width), touch.store, true);
+            self.found(Finding::Race(Race { first, second: doer.access(addr, len, store, false) }));
         }
         self.scratch = cells;
     }
 
-    fn access(
-        &self,
-        thread: ThreadId,
-        site: Site,
-        addr: Addr,
-        len: u64,
-        store: bool,
-        atomic: bool,
-    ) -> Access {
-        Access { thread, site, epoch: self.epoch(thread), addr, len, store, atomic }
-    }
-
+    /// An access races with an earlier one, or touches memory that was freed.
     #[cold]
-    #[allow(clippy::too_many_arguments, reason = "both sides of one race")]
-    fn found_shadow_race(
-        &mut self,
-        thread: ThreadId,
-        site: Site,
-        granule: u64,
-        mask: u8,
-        conflict: Conflict,
-        store: bool,
-        atomic: bool,
-    ) {
-        let Model::C11(c11) = &self.model else { return };
-        // The bytes that the second access has in this granule: the first shares at least one of them.
-        let addr = Addr(granule * 8 + u64::from(mask.trailing_zeros()));
-        let len = u64::from(mask.count_ones());
-        let When { slot, epoch, site: first_site } = conflict.earlier;
-        let owner = c11.owner(slot, epoch);
-        let first = Access {
-            thread: owner,
-            site: first_site,
-            epoch,
-            addr,
-            len,
-            store: conflict.store,
-            atomic: false,
-        };
-        let second = self.access(thread, site, addr, len, store, atomic);
-        self.found(Finding::Race(Race { first, second }));
-    }
-
-    #[cold]
-    fn found_dead(&mut self, thread: ThreadId, site: Site, addr: Addr, len: u64, store: bool, atomic: bool) {
-        if let Some(freed) = self.space.freed_by(addr, len) {
-            let access = self.access(thread, site, addr, len, store, atomic);
-            self.found(Finding::UseAfterFree { access, freed });
+    fn found_in_granule(&mut self, second: Access, race: Option<Conflict>, dead: bool) {
+        let Access { addr, len, .. } = second;
+        if let (Some(conflict), Model::C11(c11)) = (race, &self.model) {
+            // Where the first began and ended is not known: it shares at least one of these bytes.
+            let When { slot, epoch, site } = conflict.earlier;
+            let first = Doer { thread: c11.owner(slot, epoch), site, epoch };
+            let first = first.access(addr, len, conflict.store, false);
+            self.found(Finding::Race(Race { first, second }));
+        }
+        if let Some(freed) = self.space.freed_by(addr, len).filter(|_| dead) {
+            self.found(Finding::UseAfterFree { access: second, freed });
         }
     }
 
     #[cold]
     pub(super) fn found_uninitialised(&mut self, thread: ThreadId, site: Site, at: Place) {
-        let access = self.access(thread, site, at.addr, u64::from(at.width), false, true);
+        let access = self.doer(thread, site).access(at.addr, u64::from(at.width), false, true);
         self.found(Finding::Uninitialised { access });
     }
 
@@ -214,7 +188,6 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        self.check_cells(thread, site, addr, len, store);
         let end = addr.0.saturating_add(len);
         let mut cells = core::mem::take(&mut self.scratch);
         self.space.cells_in(addr, len, &mut cells);
@@ -422,6 +395,7 @@ impl<S: Strategy> Machine<S> {
 
     /// Memory from the allocator: what was there before is forgotten.
     pub fn alloc(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64, zeroed: bool) {
+        self.has_heap = true;
         self.push(thread, site, Label::Alloc { at, len });
         self.forget_range(at, len);
         self.space.set_heap(at, len, zeroed, None);
@@ -430,11 +404,12 @@ impl<S: Strategy> Machine<S> {
     /// Memory goes back to the allocator: touching it from now on is a bug, and freeing it while another
     /// thread may still be using it is a race.
     pub fn free(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
-        let cells = self.check_range(thread, site, at, len, true);
-        if cells {
-            self.check_cells(thread, site, at, len, true);
+        let doer = self.doer(thread, site);
+        if self.check_range(doer, at, len, true) {
+            self.check_cells(doer, at, len, true);
         }
-        let by = self.access(thread, site, at, len, true, false);
+        self.has_heap = true;
+        let by = doer.access(at, len, true, false);
         self.push(thread, site, Label::Free { at, len });
         self.forget_range(at, len);
         self.space.set_heap(at, len, true, Some(by));

@@ -29,9 +29,11 @@ pub(crate) struct Stored {
 #[derive(Clone, Debug)]
 struct Lane {
     slot: Slot,
-    /// `(epoch, index)`, both increasing: by the end of that epoch the slot had read or written that store.
-    /// Entries at or below `base` say nothing and are dropped.
-    touched: Vec<(u32, u32)>,
+    /// The newest touch: by the end of that epoch the slot had read or written the store with that index.
+    /// An index at or below `base` says nothing.
+    last: (u32, u32),
+    /// Earlier touches, both parts increasing. Those at or below `base` are dropped.
+    earlier: Vec<(u32, u32)>,
     /// The last epoch in which it read, and wrote, atomically (0: never), for races; and where.
     read: (u32, Site),
     written: (u32, Site),
@@ -40,13 +42,15 @@ struct Lane {
 impl Lane {
     /// The newest store touched by the end of `epoch`; 0 when that is at or below the cell's base.
     fn by(&self, epoch: u32) -> u32 {
-        match self.touched.last() {
-            None => 0,
-            Some(&(last, index)) if last <= epoch => index,
-            Some(_) => match self.touched.partition_point(|&(when, _)| when <= epoch) {
-                0 => 0,
-                n => self.touched[n - 1].1,
-            },
+        if self.last.0 <= epoch {
+            return self.last.1;
+        }
+        match self.earlier.first() {
+            Some(&(first, _)) if first <= epoch => {
+                let n = self.earlier.partition_point(|&(when, _)| when <= epoch);
+                self.earlier[n - 1].1
+            }
+            _ => 0,
         }
     }
 }
@@ -141,7 +145,7 @@ impl Cell {
 
     /// The newest store that the slot itself has touched.
     pub(crate) fn seen_by(&self, slot: Slot) -> u32 {
-        self.lane(slot).map_or(self.base, |lane| lane.by(u32::MAX).max(self.base))
+        self.lane(slot).map_or(self.base, |lane| lane.last.1.max(self.base))
     }
 
     fn lane(&self, slot: Slot) -> Option<&Lane> {
@@ -153,7 +157,13 @@ impl Cell {
             Some(index) => index,
             None => {
                 let never = (0, Site(0));
-                self.lanes.push(Lane { slot, touched: Vec::new(), read: never, written: never });
+                self.lanes.push(Lane {
+                    slot,
+                    last: (0, 0),
+                    earlier: Vec::new(),
+                    read: never,
+                    written: never,
+                });
                 self.lanes.len() - 1
             }
         };
@@ -164,12 +174,13 @@ impl Cell {
     pub(crate) fn touch(&mut self, slot: Slot, epoch: u32, index: u32) {
         let base = self.base;
         let lane = self.lane_mut(slot);
-        match lane.touched.last_mut() {
-            Some((_, last)) if *last >= index => {}
-            Some((when, last)) if *when == epoch => *last = index,
-            None if index <= base => {}
-            _ => lane.touched.push((epoch, index)),
+        if lane.last.1 >= index {
+            return;
         }
+        if lane.last.0 < epoch && lane.last.1 > base {
+            lane.earlier.push(lane.last);
+        }
+        lane.last = (epoch, index);
     }
 
     /// Remembers an atomic access for later non-atomic ones to race with.
@@ -201,7 +212,7 @@ impl Cell {
         }
         self.stores.insert((index - self.base) as usize, stored);
         for lane in &mut self.lanes {
-            for (_, touched) in &mut lane.touched {
+            for (_, touched) in lane.earlier.iter_mut().chain([&mut lane.last]) {
                 *touched += u32::from(*touched >= index);
             }
         }
@@ -232,8 +243,8 @@ impl Cell {
         }
         self.base = base;
         for lane in &mut self.lanes {
-            let old = lane.touched.partition_point(|&(_, index)| index <= base);
-            lane.touched.drain(..old);
+            let old = lane.earlier.partition_point(|&(_, index)| index <= base);
+            lane.earlier.drain(..old);
         }
         self.prune_at = (2 * self.stores.len()).clamp(FIRST_PRUNE, limit.max(FIRST_PRUNE));
     }

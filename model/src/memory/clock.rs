@@ -182,6 +182,10 @@ impl Clocks {
 
     /// `into ⊔= msg`, both halves.
     pub(crate) fn receive(&mut self, into: &mut ClockId, msg: Msg) {
+        // A message with an epoch is all that its publisher knew then: whoever knows the epoch knows the rest.
+        if msg.epoch > 0 && self.hb(*into)[usize::from(msg.slot)] >= msg.epoch {
+            return;
+        }
         self.join(into, msg.clock);
         self.learn_view(into, msg.slot, msg.epoch);
         let slot = usize::from(msg.slot);
@@ -202,8 +206,8 @@ impl Clocks {
             self.share(b.clock);
             return b;
         }
-        let mut clock = self.share(a.clock);
-        self.receive(&mut clock, Msg { clock: EMPTY, slot: a.slot, epoch: a.epoch });
+        let mut clock = EMPTY;
+        self.receive(&mut clock, a);
         self.receive(&mut clock, b);
         Msg { clock, slot: 0, epoch: 0 }
     }

@@ -139,6 +139,13 @@ impl Space {
         self.shadows.clear();
     }
 
+    /// The granule and mask of a range that lies in one granule, as most accesses do.
+    pub(crate) fn one_granule(addr: Addr, len: u64) -> Option<(u64, u8)> {
+        let offset = addr.0 % GRANULE;
+        (len > 0 && len <= GRANULE - offset)
+            .then(|| (addr.0 / GRANULE, ((((1u16 << len) - 1) << offset) as u8)))
+    }
+
     /// The granules of a range, as (number, mask of the bytes inside the range).
     pub(crate) fn granules(addr: Addr, len: u64) -> impl Iterator<Item = (u64, u8)> {
         let (start, end) = (addr.0, addr.0.saturating_add(len));
@@ -395,13 +402,15 @@ impl Space {
     }
 
     /// The granule with this number, for race checks.
-    pub(crate) fn with_granule<R>(
-        &mut self,
-        number: u64,
-        f: impl FnOnce(&mut Granule, &mut Shadows) -> R,
-    ) -> R {
+    pub(crate) fn granule(&mut self, number: u64) -> (&mut Granule, &mut Shadows) {
         let index = self.granule_index(number);
-        f(&mut self.granules[index], &mut self.shadows)
+        (&mut self.granules[index], &mut self.shadows)
+    }
+
+    /// The bytes of a granule from the first to the last in the mask.
+    pub(crate) fn bytes_of(granule: u64, mask: u8) -> (Addr, u64) {
+        let first = u64::from(mask.trailing_zeros());
+        (Addr(granule * GRANULE + first), 8 - u64::from(mask.leading_zeros()) - first)
     }
 
     /// Who freed the bytes, if the range touches freed memory.

@@ -227,6 +227,10 @@ impl C11 {
             return;
         }
         let it = &mut self.threads[thread.index()];
+        if msg.epoch > 0 && msg.slot == it.slot {
+            // What the thread published itself it knows.
+            return;
+        }
         if order.acquires() {
             if !is(self.mutant, Mutant::AcquireJoinsNothing) {
                 self.clocks.receive(&mut it.cur, msg);
