@@ -124,10 +124,10 @@ impl Tally {
             let reached = explored.states.len();
             match (setup.model, setup.insertion) {
                 (ModelKind::Pso, _) if explored.complete => {
-                    self.pso.add(reached, oracle.of(Model::Pso).len())
+                    self.pso.add(reached, oracle.of(Model::Pso).len());
                 }
                 (ModelKind::Pslo, _) if explored.complete => {
-                    self.pslo.add(reached, oracle.of(Model::Pslo).len())
+                    self.pslo.add(reached, oracle.of(Model::Pslo).len());
                 }
                 (ModelKind::C11, true) if !plain => match (sc_accesses, sc_fences) {
                     (true, _) => self.sc_accesses.add(reached, rc11.len()),

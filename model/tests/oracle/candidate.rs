@@ -5,9 +5,9 @@
 //! know, and so on. Where a value would justify itself (a cycle of `rf` and data, *out of thin air*) nothing is
 //! ever known, and the candidate is dropped; a `po ∪ rf` cycle that needs no such value (LB) is a candidate.
 
-use super::relation::{MAX_EVENTS, Relation};
+use super::relation::{MAX_EVENTS, Relation, Set};
 use super::walk::{End, Event, Kind, normal, paths, walk};
-use wmtrace_model::litmus::program::{Program, State};
+use wmtrace_model::litmus::program::{Location, Program, State};
 use wmtrace_model::order::Order;
 
 /// A candidate: events with their values, and the relations that the axioms speak of. The first events are the
@@ -37,8 +37,8 @@ impl Candidate {
     }
 
     /// The events for which `which` says so.
-    pub(crate) fn set(&self, which: impl Fn(&Event) -> bool) -> super::relation::Set {
-        let mut set = super::relation::Set::default();
+    pub(crate) fn set(&self, which: impl Fn(&Event) -> bool) -> Set {
+        let mut set = Set::default();
         for (index, event) in self.events.iter().enumerate() {
             if which(event) {
                 set.insert(index);
@@ -118,7 +118,7 @@ pub(crate) fn candidates(
 }
 
 fn initial_writes(program: &Program) -> Vec<Event> {
-    let write = |(at, location): (usize, &wmtrace_model::litmus::program::Location)| Event {
+    let write = |(at, location): (usize, &Location)| Event {
         thread: None,
         kind: Kind::Write,
         order: Order::Na,
@@ -212,7 +212,7 @@ impl Skeleton<'_> {
             return Err(TooLarge);
         }
 
-        let mut here = super::relation::Set::default();
+        let mut here = Set::default();
         for (index, event) in self.events.iter().enumerate() {
             if event.at == Some(at) {
                 here.insert(index);

@@ -9,7 +9,7 @@
 
 use super::candidate::Candidate;
 use super::relation::{Relation, Set};
-use super::walk::Kind;
+use super::walk::{Event, Kind};
 
 /// Events by what they do; fences are in none but their own.
 struct Kinds {
@@ -25,8 +25,8 @@ struct Kinds {
 
 impl Kinds {
     fn of(c: &Candidate) -> Kinds {
-        let reads = c.set(super::walk::Event::reads);
-        let writes = c.set(super::walk::Event::writes);
+        let reads = c.set(Event::reads);
+        let writes = c.set(Event::writes);
         let locked = c.set(|e| matches!(e.kind, Kind::Rmw | Kind::Read { locked: true }));
         Kinds { reads, writes, accesses: reads | writes, locked }
     }
