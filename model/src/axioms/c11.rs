@@ -3,7 +3,7 @@
 //! - coherence: `mo;rf?;hb?` and `fr;rf?;hb` irreflexive;
 //! - atomicity, which [`Communication`] has checked;
 //! - `po ∪ rf` acyclic, which holds for every execution that [`Communication`] accepts;
-//! - the SC axiom, in [`sc`](super::sc).
+//! - the SC axiom, in [`super::sc`].
 
 use super::hb::HappensBefore;
 use super::mo::Communication;
@@ -23,8 +23,8 @@ pub(super) fn certify(execution: &Execution) -> Result<(), Violation> {
     sc::certify(execution, &communication, &hb)
 }
 
-/// One thread's events on one location: those that stand further on in modification order than all earlier
-/// ones, so that the last one up to a time has the maximum up to that time.
+/// One thread's events on one location. Each was compared with the one before, so the last one up to a time
+/// has the furthest place in modification order up to that time.
 struct Track {
     thread: u32,
     records: Vec<Record>,
@@ -60,12 +60,7 @@ fn coherence(
             let record = Record { time, piece };
             match tracks.iter_mut().find(|track| track.thread == thread) {
                 None => tracks.push(Track { thread, records: vec![record] }),
-                Some(track) => {
-                    let furthest = track.records.last().map(|last| communication.position(last.piece));
-                    if furthest < Some(communication.position(piece)) {
-                        track.records.push(record);
-                    }
-                }
+                Some(track) => track.records.push(record),
             }
         }
         Ok(())

@@ -14,11 +14,12 @@
 //! | --- | --- | --- | --- |
 //! | SC | every event is a full barrier | | |
 //! | TSO | always | always | full barriers |
-//! | PSO | always | across a release | full barrier if an RMW is SC |
-//! | PSLO | same location, or across an acquire | across a release | full barrier if an RMW is SC |
+//! | PSO | always | across a release | as the load and store that they are |
+//! | PSLO | same location, or across an acquire | across a release | as the load and store that they are |
 //!
 //! An SC store has a full barrier after it, an SC fence is one. "A release" is a fence ⊒ REL, or just before a
-//! write ⊒ REL; "an acquire" a fence ⊒ ACQ, or just after a read ⊒ ACQ.
+//! write ⊒ REL; "an acquire" a fence ⊒ ACQ, or just after a read ⊒ ACQ. So an RMW ⊒ ACQ_REL is a
+//! full barrier everywhere: all before it is before its write, and its read before all after it.
 //!
 //! A store and a later load of the same location are *not* ordered (MODELS.md §4, "ppo keeps same-location
 //! order", is too strong there): with store forwarding `x=1; r1=x; r2=y` may read `y` before `x=1` commits.
@@ -114,7 +115,7 @@ impl Strength {
         let (full, store_store, load_load) = match *label {
             Label::Load { order, locked, .. } => (tso && locked, false, !pslo || order.acquires()),
             Label::Store { order, .. } => (order.is_sc(), tso || order.releases(), false),
-            Label::Rmw { order, .. } => (tso || order.is_sc(), order.releases(), !pslo || order.acquires()),
+            Label::Rmw { order, .. } => (tso, order.releases(), !pslo || order.acquires()),
             Label::Fence { order } => (order.is_sc(), order.releases(), order.acquires()),
             Label::Create { .. }
             | Label::Exit
@@ -160,7 +161,6 @@ fn preserved_program_order(execution: &Execution, threads: &Threads, graph: &mut
                 thread.load(graph, event_node);
                 if strength.load_load {
                     // As a store it is after all earlier loads: it is its own barrier.
-                    thread.loads.clear();
                     thread.before_loads = Some(event_node);
                 }
             }

@@ -8,7 +8,7 @@
 //! releases". It is entered from `w` if that is ⊒ REL, from the last fence ⊒ REL before `w`, and, for an
 //! RMW, from the node beside the write it reads (the release sequence goes on through RMWs only). It is left
 //! to the readers of `w` that are ⊒ ACQ, and to the next fence ⊒ ACQ after those that are not. Non-atomic
-//! accesses take no part.
+//! accesses take no part: nothing enters beside their writes, nothing leaves to their reads.
 //!
 //! An access of several pieces has one such node for all: it passes on what any of its sources releases.
 //!
@@ -18,7 +18,6 @@ use super::graph::Rows;
 use super::mo::Communication;
 use super::threads::{Threads, beside, node};
 use crate::execution::{Execution, Label};
-use crate::order::Order;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -48,14 +47,12 @@ impl<'a> HappensBefore<'a> {
     ) -> HappensBefore<'a> {
         let mut edges = threads.asw.clone();
         let mut state = vec![Thread::default(); threads.count()];
-        let is_atomic =
-            |event: u32| execution.events[event as usize].label.order().is_some_and(Order::is_atomic);
         for (id, event) in execution.iter() {
             let id = id.0;
             let thread = &mut state[threads.of[id as usize] as usize];
             edges.extend(thread.last.replace(id).map(|last| (node(last), node(id))));
 
-            let released = || communication.sources(id).filter(|&store| is_atomic(store)).map(beside);
+            let released = || communication.sources(id).map(beside);
             match event.label {
                 Label::Load { order, .. } | Label::Rmw { order, .. } if order.acquires() => {
                     edges.extend(released().map(|release| (release, node(id))));

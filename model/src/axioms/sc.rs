@@ -5,11 +5,14 @@
 //! ```
 //!
 //! is acyclic, where `SC` are the SC accesses (`Esc`) and fences (`Fsc`), and `eco = (rf ∪ mo ∪ fr)⁺` within a
-//! location. It contains RC11's `psc` (Lahav et al. 2017), which has `scb` instead of `eco` and of most of
-//! `hb`, and the constraints of C++20 ([atomics.order] 4), which have `eco` but ask for a total order that
-//! agrees with *strongly*-happens-before only. So what passes here is allowed by both. The converse is not
-//! true (Z6.U), but the machine's SC order is the order of execution, which hb, and eco between SC events,
-//! never contradict.
+//! location. What passes here is allowed by both weaker definitions:
+//!
+//! - RC11's `psc` (Lahav et al. 2017) between accesses has `scb`, which is part of `hb ∪ eco`, where this has all;
+//! - C++20 ([atomics.order] 4) asks for a total order that agrees with `eco` as here, but with
+//!   strongly-happens-before only.
+//!
+//! The converse is not true (Z6.U), but the machine's SC order is the order of execution, and that agrees with
+//! hb, and with eco between SC events as long as SC loads, too, leave in the `sc` view what they read.
 //!
 //! The relation is quadratic, but a cycle of it is a cycle of a graph in layers, with a linear number of edges:
 //!

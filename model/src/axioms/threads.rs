@@ -2,7 +2,7 @@
 //! joining threads, and the objects of `Release` and `Acquire` labels.
 //!
 //! Happens-before and the hardware models' global order both are graphs with two nodes per event: the event
-//! itself, and one [beside](beside) it that stands for what the event makes possible.
+//! itself, and one [`beside`] it that stands for what the event makes possible.
 
 use super::violation::{Defect, Violation};
 use crate::execution::{EventId, Execution, Label};

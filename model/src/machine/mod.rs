@@ -17,6 +17,8 @@
 //! another process, and reset it for the next execution.
 
 mod config;
+#[cfg(test)]
+mod mutants;
 mod perform;
 mod plain;
 mod spin;
@@ -392,16 +394,25 @@ impl<S: Strategy> Machine<S> {
         drained && self.threads[thread.index()].status == Status::Ended
     }
 
-    /// Whether a place that the thread spins on has a newest store that it has not seen.
+    /// Whether a place that the thread spins on has a newest store that would tell it something new: neither
+    /// its own nor one with the value that it saw. (Two threads that wait for the same lock by writing
+    /// "locked" again and again have nothing to tell each other.)
     fn has_news(&mut self, thread: ThreadId) -> bool {
-        let reads = self.threads[thread.index()].watch.reads();
-        for (at, seen) in reads {
-            let newest = match self.space.find(at) {
-                Found::Cell(cell) => self.space.cells[cell as usize].last().stamp,
-                Found::Clash => self.space.newest_mixed(at),
-                Found::Nothing => continue,
+        for (at, value, stamp) in self.threads[thread.index()].watch.reads() {
+            if let Model::Buffered(buffered) = &self.model
+                && buffered.forwarded(thread, at).is_some()
+            {
+                continue;
+            }
+            let news = match self.space.find(at) {
+                Found::Cell(cell) => {
+                    let newest = self.space.cells[cell as usize].last();
+                    newest.stamp != stamp && newest.value != value
+                }
+                Found::Clash => self.space.newest_mixed(at) != stamp,
+                Found::Nothing => false,
             };
-            if newest != seen {
+            if news {
                 return true;
             }
         }

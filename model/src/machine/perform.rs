@@ -318,6 +318,13 @@ impl<S: Strategy> Machine<S> {
         }
         if self.config.spin {
             let watch = &mut self.threads[thread.index()].watch;
+            if let (Op::Cas { expected, .. }, false) = (op, writes)
+                && read == expected
+            {
+                // It failed for no reason: going round again is no repetition.
+                watch.news();
+                return Ok(());
+            }
             if reads_too {
                 watch.did(site, at, false, read, stamp, state);
             }

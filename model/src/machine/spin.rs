@@ -7,7 +7,7 @@
 //! taken as a hint.
 //!
 //! What the machine makes of it: a spinning thread is not enabled until a place it reads has a store that it
-//! has not seen, or nothing else can run; and it reads the newest stores, since stores become visible in
+//! has not seen, with another value than it saw, or nothing else can run; and it reads the newest stores, since stores become visible in
 //! finite time. That only ever takes choices away, so it is sound whatever this file believes.
 
 use crate::op::{Place, Site, Value};
@@ -100,7 +100,8 @@ impl Watch {
         self.hinted = true;
     }
 
-    fn news(&mut self) {
+    /// The thread has seen something new: whatever it did before, it may do something else now.
+    pub(crate) fn news(&mut self) {
         self.seen.clear();
         self.repetitions = 0;
         self.hinted = false;
@@ -111,9 +112,9 @@ impl Watch {
         self.repetitions
     }
 
-    /// The places it reads in its loop, with the store that it saw last.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = (Place, u64)> + '_ {
-        self.seen.iter().filter(|seen| !seen.store).map(|seen| (seen.at, seen.stamp))
+    /// The places it reads in its loop, with the value and the stamp of the store that it saw last.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (Place, Value, u64)> + '_ {
+        self.seen.iter().filter(|seen| !seen.store).map(|seen| (seen.at, seen.value, seen.stamp))
     }
 }
 
@@ -155,7 +156,7 @@ mod tests {
         for _ in 0..2 {
             watch.did(Site(1), X, false, 0, 0, 2);
         }
-        assert!(watch.reads().all(|(at, _)| at == X));
+        assert!(watch.reads().all(|(at, ..)| at == X));
     }
 
     #[test]
@@ -163,6 +164,6 @@ mod tests {
         let mut watch = Watch::default();
         watch.did(Site(1), X, false, 1, 5, 3);
         watch.did(Site(1), X, true, 1, 6, 3);
-        assert_eq!(watch.reads().next(), Some((X, 6)));
+        assert_eq!(watch.reads().next(), Some((X, 1, 6)));
     }
 }

@@ -168,9 +168,7 @@ impl C11 {
         let it = &mut self.threads[thread.index()];
         let clock = self.clocks.share(it.cur);
         let msg = Msg { clock, slot: it.slot, epoch: it.epoch };
-        if !is(self.mutant, Mutant::ReleaseCoversTheFuture) {
-            it.epoch += 1;
-        }
+        it.epoch += 1;
         msg
     }
 

@@ -18,8 +18,6 @@ pub(crate) enum Mutant {
     ReleaseStorePublishesNothing,
     /// c11: an RMW does not continue the release sequence of the store it read.
     RmwEndsReleaseSequence,
-    /// c11: a release store does not end an epoch, so that its message covers what comes later.
-    ReleaseCoversTheFuture,
     /// c11: a load may read stores older than what its thread has seen.
     LoadIgnoresView,
     /// c11: a load does not enter its thread's view.

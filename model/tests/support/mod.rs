@@ -1,6 +1,8 @@
 //! What the integration tests share: running a program once or many times, certified.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod conductor;
+
 use wmtrace_model::axioms::certify;
 use wmtrace_model::litmus::parse::parse;
 use wmtrace_model::litmus::program::Program;

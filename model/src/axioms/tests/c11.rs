@@ -41,6 +41,20 @@ fn message_passing_needs_release_and_acquire() {
     }
 }
 
+#[test]
+fn an_acquire_fence_serves_all_loads_before_it() {
+    let mut run = Run::c11();
+    let data = run.w(0, X, Relaxed, 1);
+    let flag = run.w(0, Y, Release, 1);
+    let z = Place::new(Addr(0x300), 4);
+    let other = run.w(2, z, Release, 1);
+    run.r(1, z, Relaxed, Store(other));
+    run.r(1, Y, Relaxed, Store(flag));
+    run.fence(1, Acquire);
+    let stale = run.r(1, X, Relaxed, Init);
+    run.incoherent(Coherence::CoWR, data, stale);
+}
+
 /// A release sequence: `y`'s release store, then what comes between, then the acquire load of that.
 fn release_sequence(between: impl FnOnce(&mut Run, EventId) -> EventId) -> Result<(), Violation> {
     let mut run = Run::c11();

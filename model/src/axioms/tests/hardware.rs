@@ -32,7 +32,7 @@ fn store_buffering() {
         sb(model, Relaxed, |run, thread, w| run.locked(thread, own(thread), Acquire, Store(w))).not_global();
     }
     // RMWs of another cell: barriers on TSO; on PSO they flush their own cell only, unless they
-    // release; on PSLO the load moves up before the RMW even then, unless it is SC.
+    // release; on PSLO the load moves up before the RMW even then, unless it acquires.
     let rmw = |order: Order| {
         move |run: &mut Run, thread: u32, _| {
             let at = Place::new(Addr(z.addr.0 + 8 * u64::from(thread)), 4);
@@ -44,6 +44,7 @@ fn store_buffering() {
     sb(Pso, Relaxed, rmw(Release)).not_global();
     sb(Pslo, Relaxed, rmw(Release)).allowed();
     sb(Pso, Relaxed, rmw(SeqCst)).not_global();
+    sb(Pslo, Relaxed, rmw(AcqRel)).not_global();
     sb(Pslo, Relaxed, rmw(SeqCst)).not_global();
     sb(Tso, Relaxed, |run, thread, _| run.locked(thread, z, Relaxed, Init)).not_global();
     sb(Pso, Relaxed, |run, thread, _| run.locked(thread, z, Relaxed, Init)).allowed();
@@ -82,6 +83,15 @@ fn message_passing() {
     mp(Pslo, Release, None, Acquire, None).not_global();
     mp(Pslo, Relaxed, Some(Release), Relaxed, Some(Acquire)).not_global();
     mp(Pslo, Relaxed, Some(Release), Relaxed, Some(Release)).allowed();
+    // Barriers carry on what barriers before them ordered.
+    let mut run = Run::new(Pslo);
+    run.w(0, X, Relaxed, 1);
+    let flag = run.w(0, Y, Release, 1);
+    run.r(1, Y, Relaxed, Store(flag));
+    run.fence(1, Acquire);
+    run.fence(1, Acquire);
+    run.r(1, X, Relaxed, Init);
+    run.not_global();
 }
 
 /// A release waits for all earlier stores, and later stores wait for it: not only the releasing store itself.
@@ -159,6 +169,19 @@ fn threads_and_objects_are_barriers() {
         if model != Sc {
             ordered(|run| run.push(1, Label::Acquire { object: 7 })).allowed();
         }
+    }
+}
+
+#[test]
+fn a_childs_stores_come_after_its_creation() {
+    for model in [Sc, Tso, Pso, Pslo] {
+        let mut run = Run::new(model);
+        run.w(0, X, Relaxed, 1);
+        run.push(0, Label::Create { child: ThreadId(1) });
+        run.w(1, Y, Relaxed, 1);
+        run.allowed();
+        run.store(1, X, Relaxed, 2, Mo::After(Init));
+        run.not_global();
     }
 }
 

@@ -6,6 +6,7 @@ mod garbage;
 mod hardware;
 mod naive;
 mod race;
+mod random;
 mod record;
 
 use super::{Coherence, Defect, NoConflict, Violation, certify, certify_race};
@@ -21,6 +22,7 @@ const Y: Place = Place::new(Addr(0x200), 4);
 
 /// Writes executions down, one event a call. Reads take their value from their source, epochs advance by
 /// themselves.
+#[derive(Clone)]
 struct Run {
     execution: Execution,
     epochs: Vec<u32>,
