@@ -272,4 +272,6 @@ pub struct Race {
     pub first: Access,
     /// The one that found it.
     pub second: Access,
+    /// How many events there were when it was found, the second access included if it is one of them.
+    pub events: u32,
 }

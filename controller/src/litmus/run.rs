@@ -5,7 +5,6 @@ use crate::litmus::progress::Progress;
 use crate::litmus::tally::Tally;
 use crate::litmus::{Failure, human};
 use wmtrace_model::axioms::{Violation, certify, certify_race};
-use wmtrace_model::execution::{Event, Execution, Race};
 use wmtrace_model::litmus::program::Program;
 use wmtrace_model::litmus::sim::{self, End};
 use wmtrace_model::machine::{Config, Finding, Machine};
@@ -95,7 +94,7 @@ fn run_one<S: Strategy>(
     for finding in machine.findings() {
         match finding {
             Finding::Race(race) => {
-                certify_when_found(execution, race).map_err(uncertified)?;
+                certify_race(execution, race).map_err(uncertified)?;
                 races.push(*race);
             }
             Finding::UseAfterFree { .. } | Finding::Uninitialised { .. } => {
@@ -114,22 +113,4 @@ fn run_one<S: Strategy>(
         End::Abandoned => {}
     }
     Ok(())
-}
-
-/// Certifies a race in the execution as it was when the second access found it: later on the same instruction may run
-/// again, ordered by what its thread has learnt since, and the certificate could not tell which was meant.
-fn certify_when_found(execution: &Execution, race: &Race) -> Result<(), Violation> {
-    let of_second = |event: &Event| {
-        (event.thread, event.site, event.epoch) == (race.second.thread, race.second.site, race.second.epoch)
-    };
-    let mut answer = certify_race(execution, race);
-    for (id, _) in execution.iter().filter(|(_, event)| of_second(event)) {
-        if answer.is_ok() {
-            break;
-        }
-        let mut then = execution.clone();
-        then.events.truncate(id.index() + 1);
-        answer = certify_race(&then, race);
-    }
-    answer
 }

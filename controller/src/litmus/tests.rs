@@ -133,7 +133,7 @@ fn race(program: &Program) -> Race {
         store,
         atomic: true,
     };
-    Race { first: access(0, 0, true), second: access(1, 1, false) }
+    Race { first: access(0, 0, true), second: access(1, 1, false), events: 0 }
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_has_no_final_state_is_told() {
     tally.stuck(Stuck::Deadlock, &execution);
     let race = race(&program);
     tally.races(&[race, race], &execution);
-    tally.races(&[Race { first: race.second, second: race.first }], &execution);
+    tally.races(&[Race { first: race.second, second: race.first, events: 0 }], &execution);
     tally.cut = 3;
     tally.over_limit = 4;
     assert_eq!(tally.races.len(), 1, "the same two accesses the other way round");

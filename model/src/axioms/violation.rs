@@ -73,18 +73,11 @@ pub enum Violation {
         /// The thread of the other access.
         after: ThreadId,
     },
-    /// The second access of a race is not in the list, and its epoch does not say whether it came before or
-    /// after its thread acquired the first one. Certify the execution as it was when the race was found.
-    #[error(
-        "perhaps not a race: {after} learns of {by} of {before} before the end of the epoch of its access"
-    )]
+    /// A race is said to have been found after more events than there are.
+    #[error("no such race: it was found after {events} events, and there are fewer")]
     Unplaced {
-        /// The thread of the first access.
-        before: ThreadId,
-        /// Its event at or after the access from which the order comes.
-        by: EventId,
-        /// The thread of the second access.
-        after: ThreadId,
+        /// How many.
+        events: u32,
     },
 }
 

@@ -151,7 +151,7 @@ impl<S: Strategy> Machine<S> {
             let thread = c11.owner(touch.slot, touch.epoch);
             let first = Doer { thread, site: touch.site, epoch: touch.epoch };
             let first = first.access(place.addr, u64::from(place.width), touch.store, true);
-            self.found(Finding::Race(Race { first, second: doer.access(addr, len, store, false) }));
+            self.found_race(first, doer.access(addr, len, store, false));
         }
         self.scratch = cells;
     }
@@ -165,11 +165,15 @@ impl<S: Strategy> Machine<S> {
             let When { slot, epoch, site } = conflict.earlier;
             let first = Doer { thread: c11.owner(slot, epoch), site, epoch };
             let first = first.access(addr, len, conflict.store, false);
-            self.found(Finding::Race(Race { first, second }));
+            self.found_race(first, second);
         }
         if let Some(freed) = self.space.freed_by(addr, len).filter(|_| dead) {
             self.found(Finding::UseAfterFree { access: second, freed });
         }
+    }
+
+    fn found_race(&mut self, first: Access, second: Access) {
+        self.found(Finding::Race(Race { first, second, events: self.events as u32 }));
     }
 
     #[cold]

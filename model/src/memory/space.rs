@@ -467,12 +467,6 @@ impl Space {
             granule.fresh = if freed || zeroed { granule.fresh & !mask } else { granule.fresh | mask };
         }
     }
-
-    /// How many pages and cells exist, for tests of boundedness.
-    #[cfg(test)]
-    pub(crate) fn size(&self) -> (usize, usize) {
-        (self.pages.len(), self.cells.len() - self.free_cells.len())
-    }
 }
 
 impl Granule {

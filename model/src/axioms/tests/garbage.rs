@@ -42,7 +42,8 @@ fn garbage_is_judged_without_panic() {
             let (thread, epoch) = (thread(&mut rng), rng.below(3) as u32);
             execution.events.push(Event { thread, site: Site(0), epoch, label: label(&mut rng) });
         }
-        let race = Race { first: access(&mut rng), second: access(&mut rng) };
+        let events = rng.below(13) as u32;
+        let race = Race { first: access(&mut rng), second: access(&mut rng), events };
         let verdicts = [certify(&execution), certify_race(&execution, &race)];
         judged += verdicts.iter().flatten().count();
         for violation in verdicts.into_iter().filter_map(Result::err) {
