@@ -185,39 +185,38 @@ impl<S: Strategy> Machine<S> {
         };
         let it = &self.space.cells[cell as usize];
         let last = it.last_index();
-        // The order of the floor is the weaker one: what a failing compare-and-swap may read. A store that it
-        // succeeds on must satisfy the stronger one too.
+        // A success must satisfy the success order, a failure the other; since C++17 either may be the weaker.
         let (order, failure) = match choice.op {
             Op::Cas { order, failure, .. } => (order, failure),
             _ => (choice.op.order(), choice.op.order()),
         };
-        let floor = self.update_floor(cell, thread, failure);
         let floor_to_succeed = self.update_floor(cell, thread, order);
+        let floor_to_fail = self.update_floor(cell, thread, failure);
+        let floor = floor_to_succeed.min(floor_to_fail);
+        let equal = |machine: &Self, index: u32| {
+            let value = machine.space.cells[cell as usize].store(index).value();
+            expected.is_none_or(|expected| value == expected)
+        };
+        // A weak one that fails for no reason is a load of the expected value, which may be a stale one (LL/SC).
+        // That is decided first: otherwise a strategy that likes old stores would have it fail for ever.
+        let spurious = matches!(choice.op, Op::Cas { weak: true, .. })
+            && (floor_to_fail..=last).any(|index| equal(self, index))
+            && self.strategy.spurious(choice);
         let fits = |machine: &Self, index: u32| {
-            let it = &machine.space.cells[cell as usize];
-            if expected.is_some_and(|expected| it.store(index).value() != expected) {
-                return true;
+            if spurious || !equal(machine, index) {
+                return index >= floor_to_fail && spurious == equal(machine, index);
             }
             // To write, it must come right behind what it reads.
-            index == last && index >= floor_to_succeed
-                || machine.config.insertion
-                    && index >= floor_to_succeed
-                    && it.after(index).is_none_or(|next| !next.rmw)
-                || is(machine.config.mutant, Mutant::RmwReadsOld)
+            let next = machine.space.cells[cell as usize].after(index);
+            let room = index == last || machine.config.insertion && next.is_none_or(|next| !next.rmw);
+            index >= floor_to_succeed && room || is(machine.config.mutant, Mutant::RmwReadsOld)
         };
         let count = (floor..=last).filter(|&index| fits(self, index)).count();
         let chosen = self.choose_read(choice, count);
         let index = (floor..=last).filter(|&index| fits(self, index)).nth(chosen).unwrap_or(last);
         let it = &self.space.cells[cell as usize];
-        let value = it.store(index).value();
-        how.read = (index < last).then_some(value);
-        how.succeeds = expected.is_none_or(|expected| value == expected);
-        if let Op::Cas { weak: true, .. } = choice.op
-            && how.succeeds
-            && self.strategy.spurious(choice)
-        {
-            how.succeeds = false;
-        }
+        how.read = (index < last).then_some(it.store(index).value());
+        how.succeeds = !spurious && equal(self, index);
         if !how.succeeds {
             return Deed::Read { cell, index, floor };
         }
