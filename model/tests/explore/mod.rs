@@ -42,10 +42,21 @@ pub(crate) struct Explored {
 /// # Panics
 /// When an execution does not satisfy its model's axioms, or ends in a way that a litmus program cannot.
 pub(crate) fn explore(program: &Program, setup: Setup, unroll: u32, limit: usize) -> Explored {
+    explore_by(program, setup, unroll, limit, Exhaustive::new(setup.model))
+}
+
+/// The same, by a given exploration: with or without leaving out what is known to be the same.
+pub(crate) fn explore_by(
+    program: &Program,
+    setup: Setup,
+    unroll: u32,
+    limit: usize,
+    exhaustive: Exhaustive,
+) -> Explored {
     let mut config = Config::new(setup.model);
     config.insertion = setup.insertion;
     config.spin = false;
-    let mut machine = Machine::new(config, Exhaustive::new(setup.model));
+    let mut machine = Machine::new(config, exhaustive);
     let mut explored = Explored::default();
     for _ in 0..limit {
         let outcome = sim::run(program, &mut machine, Some(unroll));
