@@ -1,0 +1,7 @@
+//! What machine code does to memory, and which order the programmer asked for. Pure: bytes, registers and
+//! sections in, values out.
+#![forbid(unsafe_code)]
+
+pub mod aarch64;
+pub mod effect;
+pub mod x86;
