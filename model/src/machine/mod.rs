@@ -17,6 +17,7 @@
 //! another process, and reset it for the next execution.
 
 mod config;
+mod forget;
 #[cfg(test)]
 mod mutants;
 mod perform;
@@ -104,6 +105,8 @@ pub struct Machine<S> {
     /// Whether the program has told of any allocation: dead and fresh memory exist.
     has_heap: bool,
     scratch: Vec<CellId>,
+    /// At how many cells to look for some to forget.
+    sweep_at: usize,
     /// Stores so far: the next store's stamp is one more.
     stamp: u64,
     events: u64,
@@ -134,6 +137,7 @@ impl<S: Strategy> Machine<S> {
             objects: BTreeMap::new(),
             has_heap: false,
             scratch: Vec::new(),
+            sweep_at: config.limits.cells,
             stamp: 0,
             events: 0,
             communications: 0,
@@ -159,6 +163,7 @@ impl<S: Strategy> Machine<S> {
         self.woken.clear();
         self.objects.clear();
         self.has_heap = false;
+        self.sweep_at = self.config.limits.cells;
         (self.stamp, self.events, self.communications, self.held) = (0, 0, 0, 0);
     }
 

@@ -70,6 +70,7 @@ impl<S: Strategy> Machine<S> {
         match self.space.find(at) {
             Found::Cell(cell) => Some(cell),
             Found::Nothing => {
+                self.sweep();
                 let init = Stored::initial(memory.read(at));
                 Some(self.space.make_cell(at, init))
             }
@@ -468,22 +469,6 @@ impl<S: Strategy> Machine<S> {
         }
         self.forget_old(cell);
         self.stamp
-    }
-
-    /// Forgets stores of a cell that nobody can read any more, now and then.
-    pub(super) fn forget_old(&mut self, cell: CellId) {
-        let it = &mut self.space.cells[cell as usize];
-        if !it.is_long() {
-            return;
-        }
-        let floor = self.model.common_floor(it);
-        let c11 = if let Model::C11(c11) = &mut self.model { Some(c11) } else { None };
-        let mut c11 = c11;
-        it.forget(floor, self.config.limits.history, |stored| {
-            if let Some(c11) = &mut c11 {
-                c11.forget(stored.msg);
-            }
-        });
     }
 
     fn retire_hold(&mut self, thread: ThreadId, site: Site, at: Place, order: Order, value: Value) -> u64 {

@@ -196,14 +196,16 @@ impl Space {
         at
     }
 
-    /// A page to give up, when there are as many as allowed: one that holds no cell. Losing a race shadow can
-    /// only lose a race.
+    /// A page to give up, when there are as many as allowed: one that holds no cell, if one of the next few is
+    /// such. Losing a race shadow can only lose a race.
     fn victim(&mut self) -> Option<u32> {
         if self.pages.len() < self.page_limit {
             return None;
         }
         let count = self.pages.len();
-        let at = (0..count).map(|step| (self.hand + step) % count).find(|at| {
+        let hand = self.hand;
+        self.hand = (hand + 8) % count;
+        let at = (hand..hand + 8).map(|at| at % count).find(|at| {
             let range = at * PAGE as usize..(at + 1) * PAGE as usize;
             self.granules[range].iter().all(|granule| granule.cell == NO_CELL)
         })?;
@@ -322,6 +324,20 @@ impl Space {
             }
         }
         cell
+    }
+
+    /// How many cells there are.
+    pub(crate) fn live_cells(&self) -> usize {
+        self.cells.len() - self.free_cells.len()
+    }
+
+    /// Every cell.
+    pub(crate) fn cell_ids(&self) -> Vec<CellId> {
+        let mut live = vec![true; self.cells.len()];
+        for &cell in &self.free_cells {
+            live[cell as usize] = false;
+        }
+        (0..).zip(live).filter_map(|(cell, live)| live.then_some(cell)).collect()
     }
 
     /// The cells that share a byte with the range.

@@ -188,6 +188,11 @@ impl C11 {
         *msg = merged;
     }
 
+    /// Whether acquiring the message would tell no living thread anything.
+    pub(crate) fn everybody_knows(&self, msg: Msg) -> bool {
+        self.threads.iter().filter(|it| it.alive).all(|it| self.clocks.includes(it.cur, it.slot, msg))
+    }
+
     /// One more reference to a message.
     pub(crate) fn share(&mut self, msg: Msg) -> Msg {
         self.clocks.share(msg.clock);
