@@ -44,6 +44,10 @@ pub trait Memory {
     fn read(&mut self, at: Place) -> Value;
 }
 
+/// Events, epochs and places in modification order are numbered with `u32`, and none of them grows faster than
+/// the number of events. What is told between two steps has room above this.
+const MOST_EVENTS: u64 = u32::MAX as u64 - (1 << 28);
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
     /// The engine runs it.
@@ -207,7 +211,14 @@ impl<S: Strategy> Machine<S> {
             Model::Buffered(buffered) => buffered.spawn(parent, self.stamp),
             Model::C11(c11) => c11.spawn(parent),
         };
-        made.ok_or(TooManyThreads)?;
+        if made.is_none() {
+            // Nothing was created after all.
+            if parent.is_some() {
+                self.events -= 1;
+                self.execution.events.truncate(self.events as usize);
+            }
+            return Err(TooManyThreads);
+        }
         if let Some(parent) = parent {
             self.end_epoch(parent);
         }
@@ -338,7 +349,7 @@ impl<S: Strategy> Machine<S> {
         if let Some(thread) = self.picked.take() {
             return self.run(thread, memory);
         }
-        if self.events >= self.config.max_events {
+        if self.events >= self.config.max_events.min(MOST_EVENTS) {
             return Step::Limit;
         }
         if let Err(step) = self.find_enabled() {
@@ -461,12 +472,24 @@ impl<S: Strategy> Machine<S> {
         Some(self.commit(thread, place, memory))
     }
 
+    /// Makes visible, one a call, what any thread holds back of a range that is about to be allocated or freed:
+    /// a store must not arrive in memory that has begun another life. `None` when there is nothing (left).
+    pub fn flush_range(&mut self, at: Addr, len: u64, memory: &mut impl Memory) -> Option<Step> {
+        let Model::Buffered(buffered) = &self.model else { return None };
+        let (thread, place) = buffered.held_in(at.0, at.0.saturating_add(len))?;
+        Some(self.commit(thread, place, memory))
+    }
+
     /// The thread releases a synchronisation object: later acquirers know what it knows now.
+    ///
+    /// Under the hardware models this, like [`Machine::acquire`], is a full barrier: under PSO and PSLO the engine
+    /// first makes the thread's stores visible with [`Machine::flush`].
     pub fn release(&mut self, thread: ThreadId, object: u64, site: Site) {
         self.push(thread, site, Label::Release { object });
         match &mut self.model {
-            Model::Sc | Model::Buffered(_) => {}
+            Model::Sc => {}
             Model::Tso(tso) => tso.barrier(thread),
+            Model::Buffered(buffered) => buffered.load_barrier(thread, self.stamp),
             Model::C11(c11) => {
                 let msg = c11.publish(thread);
                 let all = self.objects.entry(object).or_insert(Msg::NOTHING);
@@ -477,7 +500,7 @@ impl<S: Strategy> Machine<S> {
         self.end_epoch(thread);
     }
 
-    /// The thread acquires a synchronisation object: it knows what every releaser knew.
+    /// The thread acquires a synchronisation object: it knows what every releaser knew. See [`Machine::release`].
     pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
         self.push(thread, site, Label::Acquire { object });
         self.learn_everything(thread);

@@ -145,7 +145,7 @@ impl<S: Strategy> Machine<S> {
         };
         let last = self.space.cells[cell as usize].last_index();
         let mut index = last + 1;
-        if self.config.insertion && order.is_atomic() {
+        if self.config.insertion && order.is_atomic() && matches!(self.model, Model::C11(_)) {
             let floor = self.model.floor(&self.space.cells[cell as usize], thread, order);
             let first =
                 if is(self.config.mutant, Mutant::InsertBeforeSeen) { floor.max(1) } else { floor + 1 };
@@ -529,8 +529,9 @@ impl<S: Strategy> Machine<S> {
         if memory.read(at) != expected {
             let deed = match self.cell_at(at, memory) {
                 Some(cell) => {
-                    let index = self.space.cells[cell as usize].last_index();
-                    Deed::Read { cell, index, floor: index }
+                    let it = &self.space.cells[cell as usize];
+                    let floor = self.model.floor(it, thread, Order::Relaxed);
+                    Deed::Read { cell, index: it.last_index(), floor }
                 }
                 None => Deed::Mixed { reads: true, writes: false },
             };
