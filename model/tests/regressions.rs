@@ -3,11 +3,14 @@
 
 mod support;
 
-use support::conductor::{Conductor, Reads};
+use support::conductor::{Conductor, Ram, Reads};
+use support::{program, run_with};
 use wmtrace_model::axioms::certify;
+use wmtrace_model::litmus::sim::End;
 use wmtrace_model::machine::{Config, Finding, Machine};
-use wmtrace_model::op::{Addr, ModelKind, Op, Place, Site, Step, ThreadId};
+use wmtrace_model::op::{Addr, ModelKind, Op, Place, Site, Step, Stuck, ThreadId};
 use wmtrace_model::order::Order;
+use wmtrace_model::strategy::Random;
 
 const X: Place = Place::new(Addr(0x200), 4);
 const Y: Place = Place::new(Addr(0x300), 4);
@@ -254,4 +257,168 @@ fn too_many_threads_leave_no_trace() {
     while machine.spawn(Some(ThreadId(0)), Site(0)).is_ok() {}
     assert!(machine.spawn(Some(ThreadId(0)), Site(0)).is_err());
     certify(machine.execution()).expect("a legal execution");
+}
+
+/// The verdicts of programs that finish, if only their threads go round once more.
+#[test]
+fn what_a_loop_writes_itself_ends_it() {
+    let own = program(
+        r#"C own-store
+{}
+P0 (atomic_int* x) {
+    int r = 0;
+    while (r == 0) { r = atomic_load_explicit(x, memory_order_relaxed); atomic_store_explicit(x, 1, memory_order_relaxed); }
+}
+forall (0:r=1)"#,
+    );
+    // The first keeps asking; the second takes the request away twice before it answers.
+    let asks_again = program(
+        r#"C asks-again
+{}
+P0 (atomic_int* ask, atomic_int* answer) {
+    int r = 0;
+    while (r == 0) { atomic_store_explicit(ask, 1, memory_order_relaxed); r = atomic_load_explicit(answer, memory_order_relaxed); }
+}
+P1 (atomic_int* ask, atomic_int* answer) {
+    while (atomic_load_explicit(ask, memory_order_relaxed) == 0) { }
+    atomic_store_explicit(ask, 0, memory_order_relaxed);
+    while (atomic_load_explicit(ask, memory_order_relaxed) == 0) { }
+    atomic_store_explicit(answer, 1, memory_order_relaxed);
+}
+forall (0:r=1)"#,
+    );
+    for program in [own, asks_again] {
+        for model in ModelKind::ALL {
+            for seed in 0..50 {
+                let (outcome, _) = run_with(&program, Config::new(model), Random::new(seed));
+                assert_eq!(outcome.end, End::Finished, "{} {model} seed={seed}", program.name);
+            }
+        }
+    }
+}
+
+/// A thread that spins on X, in the same state every round, and does something else in between.
+struct Spinner {
+    machine: Machine<Reads>,
+    ram: Ram,
+}
+
+const SPINNER: ThreadId = ThreadId(0);
+
+impl Spinner {
+    fn new() -> Spinner {
+        let mut machine = Machine::new(Config::new(ModelKind::C11), Reads::Newest);
+        for _ in 0..2 {
+            machine.spawn(None, Site(0)).expect("two threads");
+        }
+        Spinner { machine, ram: Ram::default() }
+    }
+
+    fn about_to_read(&mut self) {
+        self.machine.pending(SPINNER, load(X, Order::Acquire), Site(1), 42);
+    }
+
+    /// The next step is the spinner's.
+    fn spins(&mut self) {
+        assert!(matches!(self.machine.next(&mut self.ram), Step::Run { thread: SPINNER, .. }));
+        self.machine.retired(SPINNER, 0, 0).expect("agreed");
+    }
+}
+
+/// It wakes a thread that went to sleep after its last round.
+#[test]
+fn a_loop_that_would_wake_a_sleeper_is_no_livelock() {
+    let mut it = Spinner::new();
+    let other = ThreadId(1);
+    let wake = |it: &mut Spinner| {
+        it.machine.pending(SPINNER, Op::Wake { at: Y, count: 1 }, Site(2), 43);
+        assert!(matches!(it.machine.next(&mut it.ram), Step::Run { thread: SPINNER, .. }));
+        it.machine.retired(SPINNER, 0, 0).expect("agreed");
+    };
+    it.machine.pending(other, Op::Wait { at: Y, expected: 0 }, Site(9), 0);
+    it.about_to_read();
+    it.spins();
+    wake(&mut it);
+    it.about_to_read();
+    let Step::Run { thread, how } = it.machine.next(&mut it.ram) else { panic!("the other sleeps") };
+    assert!(thread == other && how.sleeps);
+    it.spins();
+    wake(&mut it);
+    assert_eq!(it.machine.woken(), [other]);
+}
+
+/// It takes a lock, under which another thread has changed what it looks for; or reads that without a lock; or
+/// asks the kernel.
+#[test]
+fn a_loop_that_looks_elsewhere_is_no_livelock() {
+    for how in 0..4 {
+        let mut it = Spinner::new();
+        let look = |it: &mut Spinner| match how {
+            0 => {
+                it.machine.acquire(SPINNER, 5, Site(3));
+                it.machine.release(SPINNER, 5, Site(4));
+            }
+            1 => it.machine.plain(SPINNER, Site(3), Y.addr, 4, false, &mut it.ram),
+            2 => {
+                it.machine.away(SPINNER);
+                it.machine.back(SPINNER);
+            }
+            _ => {}
+        };
+        it.machine.pending(ThreadId(1), FENCE, Site(9), 0);
+        it.about_to_read();
+        it.spins();
+        look(&mut it);
+        it.about_to_read();
+        assert!(matches!(it.machine.next(&mut it.ram), Step::Run { thread: ThreadId(1), .. }));
+        it.machine.retired(ThreadId(1), 0, 0).expect("agreed");
+        it.machine.acquire(ThreadId(1), 5, Site(9));
+        it.machine.plain(ThreadId(1), Site(9), Y.addr, 4, true, &mut it.ram);
+        it.machine.release(ThreadId(1), 5, Site(9));
+        it.machine.exit(ThreadId(1), Site(9));
+        if how < 3 {
+            it.spins();
+            look(&mut it);
+            it.about_to_read();
+        }
+        if how != 2 {
+            let end = it.machine.next(&mut it.ram);
+            assert_eq!(end, Step::Stuck(Stuck::Livelock), "now it has seen everything ({how})");
+        }
+    }
+}
+
+/// A thread that counts its rounds is in another state each time, however many they are.
+#[test]
+fn counting_is_no_livelock() {
+    let mut it = Spinner::new();
+    it.machine.exit(ThreadId(1), Site(9));
+    for round in 1..=200_001 {
+        it.machine.pending(SPINNER, load(X, Order::Acquire), Site(1), round);
+        it.spins();
+    }
+}
+
+/// Woken for nothing, it would go to sleep again.
+#[test]
+fn a_thread_that_goes_back_to_sleep_is_no_livelock() {
+    let mut it = Spinner::new();
+    let sleep = |it: &mut Spinner| {
+        it.about_to_read();
+        it.spins();
+        it.machine.pending(SPINNER, Op::Wait { at: X, expected: 0 }, Site(2), 43);
+    };
+    let sleeps = |it: &mut Spinner| {
+        let step = it.machine.next(&mut it.ram);
+        assert!(matches!(step, Step::Run { thread: SPINNER, how } if how.sleeps), "{step:?}");
+    };
+    it.machine.pending(ThreadId(1), Op::Wake { at: X, count: 1 }, Site(9), 0);
+    sleep(&mut it);
+    sleeps(&mut it);
+    assert!(matches!(it.machine.next(&mut it.ram), Step::Run { thread: ThreadId(1), .. }));
+    it.machine.retired(ThreadId(1), 0, 0).expect("agreed");
+    it.machine.exit(ThreadId(1), Site(9));
+    sleep(&mut it);
+    sleeps(&mut it);
+    assert_eq!(it.machine.next(&mut it.ram), Step::Stuck(Stuck::Deadlock));
 }

@@ -299,6 +299,7 @@ impl<S: Strategy> Machine<S> {
             }
             Deed::Other => {
                 let woken = self.wake(at, &op);
+                self.threads[thread.index()].watch.woke(at.addr);
                 self.push(thread, site, Label::Wake { at, woken });
                 return Ok(());
             }
@@ -561,6 +562,7 @@ impl<S: Strategy> Machine<S> {
             let index = (0..self.threads.len()).filter(|index| asleep(self, index)).nth(which);
             let thread = ThreadId(index.expect("the strategy chose a sleeper that does not exist") as u32);
             self.set_status(thread, Status::Running);
+            self.threads[thread.index()].watch.news();
             self.woken.push(thread);
         }
         self.woken.len() as u32

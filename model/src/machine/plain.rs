@@ -46,6 +46,11 @@ impl<S: Strategy> Machine<S> {
         memory: &mut impl Memory,
     ) {
         let (doer, len) = (self.doer(thread, site), in_range(addr, len));
+        if store {
+            self.tell(thread);
+        } else {
+            self.threads[thread.index()].watch.looked(self.told);
+        }
         if self.check_range(doer, addr, len, store) {
             self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);
