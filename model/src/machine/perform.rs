@@ -146,7 +146,7 @@ impl<S: Strategy> Machine<S> {
         };
         let last = self.space.cells[cell as usize].last_index();
         let mut index = last + 1;
-        if self.config.insertion && order.is_atomic() {
+        if self.config.insertion && order.is_atomic() && matches!(self.model, Model::C11(_)) {
             let floor = self.model.floor(&self.space.cells[cell as usize], thread, order);
             let first =
                 if is(self.config.mutant, Mutant::InsertBeforeSeen) { floor.max(1) } else { floor + 1 };
@@ -300,6 +300,7 @@ impl<S: Strategy> Machine<S> {
             }
             Deed::Other => {
                 let woken = self.wake(at, &op);
+                self.threads[thread.index()].watch.woke(at.addr);
                 self.push(thread, site, Label::Wake { at, woken });
                 return Ok(());
             }
@@ -514,8 +515,9 @@ impl<S: Strategy> Machine<S> {
         if memory.read(at) != expected {
             let deed = match self.cell_at(at, memory) {
                 Some(cell) => {
-                    let index = self.space.cells[cell as usize].last_index();
-                    Deed::Read { cell, index, floor: index }
+                    let it = &self.space.cells[cell as usize];
+                    let floor = self.model.floor(it, thread, Order::Relaxed);
+                    Deed::Read { cell, index: it.last_index(), floor }
                 }
                 None => Deed::Mixed { reads: true, writes: false },
             };
@@ -545,6 +547,7 @@ impl<S: Strategy> Machine<S> {
             let index = (0..self.threads.len()).filter(|index| asleep(self, index)).nth(which);
             let thread = ThreadId(index.expect("the strategy chose a sleeper that does not exist") as u32);
             self.set_status(thread, Status::Running);
+            self.threads[thread.index()].watch.news();
             self.woken.push(thread);
         }
         self.woken.len() as u32
