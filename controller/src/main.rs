@@ -8,7 +8,7 @@ mod text;
 use clap::Parser as _;
 use cli::{Cli, Command};
 use exit::Exit;
-use std::io::{ErrorKind, stderr, stdout};
+use std::io::{ErrorKind, Write as _, stderr, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
             // Whoever reads our output has seen enough (`wmtrace … | head`): nothing went wrong here.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Clean.into(),
             Err(error) => {
-                eprintln!("wmtrace: cannot write the report: {error}");
+                // If this cannot be written either, the status has to do.
+                let _ = writeln!(stderr(), "wmtrace: cannot write the report: {error}");
                 Exit::Tool.into()
             }
         },

@@ -72,6 +72,9 @@ impl Failure {
 pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let mut exit = Exit::Clean;
     let mut report = json::Report::new(options);
+    for warning in &options.warnings {
+        writeln!(err, "wmtrace: {warning}")?;
+    }
     for (index, path) in options.files.iter().enumerate() {
         let file = path.to_string_lossy();
         let answer = input::read(path).and_then(|program| {
@@ -87,7 +90,7 @@ pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn W
                     report.add(&file, &program, &tally);
                 } else {
                     let gap = if index > 0 && options.output != Output::Line { "\n" } else { "" };
-                    write!(out, "{gap}{}", human::report(options, &program, &tally))?;
+                    write!(out, "{gap}{}", human::report(options, &file, &program, &tally))?;
                 }
             }
             Err(failure) => {
