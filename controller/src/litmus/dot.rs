@@ -28,13 +28,9 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Inches between the middles of two columns, and of two rows.
-const COLUMN: f64 = 4.0;
-const ROW: f64 = 1.0;
-
-/// A node's place in the grid; row 0 is the top. graphviz draws edges well and columns badly, so it is told.
-fn place(column: f64, row: usize) -> String {
-    format!("pos=\"{:.2},{:.2}!\"", column * COLUMN, 0.0 - row as f64 * ROW)
+/// A node's place, in inches: graphviz draws edges well and columns badly, so it is told. Row 0 is the top.
+fn place(x: f64, row: usize) -> String {
+    format!("pos=\"{x:.2},{:.2}!\"", 0.0 - row as f64)
 }
 
 fn write_graph(out: &mut String, program: &Program, execution: &Execution) -> fmt::Result {
@@ -44,6 +40,9 @@ fn write_graph(out: &mut String, program: &Program, execution: &Execution) -> fm
     writeln!(out, "  node [shape=box, color=white, fontname=\"monospace\", height=0.3, margin=0.05];")?;
     writeln!(out, "  edge [fontname=\"monospace\", fontsize=10];")?;
     let threads = program.threads.len();
+    // The widest label (monospace, 14 points), and room for the edges.
+    let widest = rows.iter().map(|row| describe(row).chars().count()).max().unwrap_or(0);
+    let width = 2.0 + 0.12 * widest as f64;
     let occurs = |name: &String| rows.iter().any(|row| row.location.as_ref() == Some(name));
     let locations: Vec<usize> =
         (0..program.locations.len()).filter(|&it| occurs(&program.locations[it].name)).collect();
@@ -52,15 +51,15 @@ fn write_graph(out: &mut String, program: &Program, execution: &Execution) -> fm
         let label = quoted(&format!("init: {}={}", location.name, location.init));
         // Spread over the width of the threads' columns.
         let column = (position as f64 + 0.5) * threads as f64 / locations.len() as f64 - 0.5;
-        writeln!(out, "  init{index} [label={label}, {}];", place(column, 0))?;
+        writeln!(out, "  init{index} [label={label}, {}];", place(column * width, 0))?;
     }
     for thread in 0..threads {
-        let column = thread as f64;
-        writeln!(out, "  P{thread} [label=\"P{thread}\", fontsize=18, {}];", place(column, 1))?;
+        let x = thread as f64 * width;
+        writeln!(out, "  P{thread} [label=\"P{thread}\", fontsize=18, {}];", place(x, 1))?;
         let of_thread: Vec<&Row> = rows.iter().filter(|row| row.thread as usize == thread).collect();
         for (position, row) in of_thread.iter().enumerate() {
             let label = quoted(&format!("{}: {}", row.id, describe(row)));
-            writeln!(out, "  {} [label={label}, {}];", row.id, place(column, position + 2))?;
+            writeln!(out, "  {} [label={label}, {}];", row.id, place(x, position + 2))?;
         }
         // A commit is no event of the program: it comes after its store, not in po.
         let (commits, in_po): (Vec<&Row>, Vec<&Row>) =

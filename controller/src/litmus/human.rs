@@ -69,7 +69,10 @@ fn observation(out: &mut String, program: &Program, tally: &Tally) -> fmt::Resul
             let (word, positive, negative) = (tally.observation(), tally.count(true), tally.count(false));
             write!(out, "Observation {name} {word} {positive} {negative}")
         }
-        None => write!(out, "Observation {name} {} states", tally.states.len()),
+        None => {
+            let count = tally.states.len();
+            write!(out, "Observation {name} {count} state{}", if count == 1 { "" } else { "s" })
+        }
     }
 }
 

@@ -22,8 +22,8 @@ impl Progress {
             None => ProgressBar::new_spinner(),
         };
         let template = match total {
-            Some(_) => "{bar:40} {human_pos}/{human_len} executions, {per_sec:.0}, {eta} left",
-            None => "{spinner} {human_pos} executions, {per_sec:.0}",
+            Some(_) => "{bar:40} {human_pos}/{human_len} executions, {per_sec}, {eta} left",
+            None => "{spinner} {human_pos} executions, {per_sec}",
         };
         bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant"));
         Progress { bar, began: Instant::now(), done: 0 }

@@ -25,7 +25,7 @@ P1 (atomic_int* x, atomic_int* y) {
 }
 exists (0:r0=0 /\ 1:r1=0)"#;
 
-fn options(arguments: &[&str]) -> LitmusOptions {
+pub(super) fn options(arguments: &[&str]) -> LitmusOptions {
     let command_line = ["wmtrace", "litmus", "SB.litmus"].iter().chain(arguments);
     match Cli::try_parse_from(command_line).and_then(Cli::checked) {
         Ok(Command::Litmus(options)) => options,
@@ -265,4 +265,25 @@ fn tool_errors_show_the_execution() {
     failure.print("a\u{7}.litmus", &mut printed).unwrap();
     assert_eq!(failure.exit(), Exit::Tool);
     insta::assert_snapshot!(String::from_utf8(printed).unwrap());
+}
+
+/// States are kept up to a bound, and long executions are shown up to one.
+#[test]
+fn memory_and_output_are_bounded() {
+    let registers: String = (0..4000).map(|number| format!("int r{number} = 0;")).collect();
+    let program = parse(&format!("C t {{}} P0 (atomic_int* x) {{ {registers} }}")).unwrap();
+    let mut tally = Tally::new(&program, false);
+    let at = program.locations[0].place;
+    let long = execution(ModelKind::C11, &[(0, 0, store(at, 1, Mo::Last)); 600]);
+    let mut state = State { registers: vec![vec![0; 4000]], memory: vec![0] };
+    while !tally.is_full() {
+        state.registers[0][7] += 1;
+        tally.finished(&program, &state, &long);
+    }
+    assert!((1000..4000).contains(&tally.states.len()), "8 million numbers: {}", tally.states.len());
+    tally.states.clear();
+    tally.stuck(Stuck::Livelock, &long);
+    let report = human::report(&options(&[]), "t.litmus", &program, &tally);
+    assert!(report.contains("\n  e499   store x=1 relaxed"));
+    assert!(report.contains("\n  … and 100 more events\n"));
 }
