@@ -4,7 +4,7 @@
 use super::config::Finding;
 use super::{Machine, Memory};
 use crate::execution::{Access, EventId, Label, Mo, Race, Rf, Source};
-use crate::memory::cell::{Stored, Touch};
+use crate::memory::cell::Touch;
 use crate::memory::clock::Msg;
 use crate::memory::shadow::{Conflict, When};
 use crate::memory::space::{CellId, MixedByte, Space};
@@ -233,9 +233,12 @@ impl<S: Strategy> Machine<S> {
                 // Part of a cell: its bytes go on without a history.
                 self.dissolve(place);
             } else if store {
-                self.plain_store(thread, site, cell, memory.read(place));
+                let end = self.space.cells[cell as usize].last_index() + 1;
+                self.retire_write(thread, site, cell, end, Order::Na, memory.read(place), None);
             } else {
-                self.plain_load(thread, site, cell);
+                let it = &self.space.cells[cell as usize];
+                let (newest, floor) = (it.last_index(), self.model.floor(it, thread, Order::Na));
+                self.retire_read(thread, site, cell, newest, floor, Order::Na, false);
             }
         }
         self.scratch = cells;
@@ -255,44 +258,6 @@ impl<S: Strategy> Machine<S> {
         } else if let Model::Tso(tso) = &mut self.model {
             // It has read the end of the log, where bytes without a history are too.
             tso.catch_up(thread, self.stamp);
-        }
-    }
-
-    fn plain_store(&mut self, thread: ThreadId, site: Site, cell: CellId, value: Value) {
-        let at = self.space.cells[cell as usize].place;
-        let event = self.push(thread, site, Label::Store { at, order: Order::Na, value, mo: Mo::Last });
-        self.stamp += 1;
-        let stored = Stored::new(value, self.stamp, Source::Store(event), false);
-        let it = &mut self.space.cells[cell as usize];
-        let index = it.last_index() + 1;
-        match &mut self.model {
-            Model::Sc => {
-                it.append(stored);
-            }
-            Model::Tso(tso) => {
-                it.append(stored);
-                tso.store(it, thread, index);
-            }
-            Model::Buffered(buffered) => {
-                it.append(stored);
-                buffered.committed(it, thread, index);
-            }
-            Model::C11(c11) => c11.store(it, thread, Order::Na, index, stored, None),
-        }
-        self.forget_old(cell);
-    }
-
-    fn plain_load(&mut self, thread: ThreadId, site: Site, cell: CellId) {
-        let it = &self.space.cells[cell as usize];
-        let (index, stored, at) = (it.last_index(), *it.last(), it.place);
-        let (value, rf) = (stored.value(), Rf::One(stored.source));
-        self.push(thread, site, Label::Load { at, order: Order::Na, value, rf, locked: false });
-        let it = &mut self.space.cells[cell as usize];
-        match &mut self.model {
-            Model::Sc => {}
-            Model::Tso(tso) => tso.catch_up(thread, self.stamp),
-            Model::Buffered(buffered) => buffered.load(it, thread, index),
-            Model::C11(c11) => c11.load(it, thread, Order::Na, index),
         }
     }
 
