@@ -39,7 +39,8 @@ Examples:
                                                   a picture of the witness
 
 A test may say what its author expects in a line before the init block:
-  Expect=forbidden | allowed | required           (or herd's Result=Never | Sometimes | Always)
+  Expect=forbidden | allowed | required           (or Result=Never | Sometimes | Always, or the
+                                                   Linux kernel's comment (* Result: Never *))
 
 Exit status (of several files, the highest):
   0  every condition is as it should be

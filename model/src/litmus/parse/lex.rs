@@ -159,8 +159,10 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// `C name`, then strings and `key=value` lines, up to the init block.
+    /// `C name`, then strings and `key=value` lines, up to the init block. The Linux kernel's tests say their
+    /// answer in a comment there, in a line `Result: Never`.
     fn header(&mut self) -> Result<Header<'t>> {
+        let (text, beginning) = (self.rest, self.at);
         self.skip_blank(true)?;
         let start = self.at;
         let language = self.take_while(|char| !char.is_whitespace());
@@ -180,7 +182,18 @@ impl<'t> Scanner<'t> {
             self.skip_blank(true)?;
             let at = self.at;
             match self.rest.chars().next() {
-                Some('{') => return Ok(Header { name, metadata }),
+                Some('{') => {
+                    let head = &text[..text.len() - self.rest.len()];
+                    let results = head.lines().filter_map(|line| {
+                        let line = line.trim_start_matches([' ', '\t', '(', '*']);
+                        let value = line.strip_prefix("Result:")?.trim_end_matches([')', '*']).trim();
+                        // Anything else in a comment is just a comment.
+                        let known = matches!(value, "Never" | "Sometimes" | "Always");
+                        known.then_some(Metadata { key: "Result", value, at: beginning })
+                    });
+                    metadata.extend(results);
+                    return Ok(Header { name, metadata });
+                }
                 Some('"') => {
                     let Some(end) = self.rest[1..].find('"') else {
                         return Err(ParseError::new(at, "this string does not end"));

@@ -396,6 +396,9 @@ fn expectations() {
     let expect = |line: &str| parse(&format!("C t\n{line}\n{{}} P0 () {{}}")).map(|program| program.expect);
     assert_eq!(expect("Expect=forbidden"), Ok(Some(Expect::Forbidden)));
     assert_eq!(expect("Result=Never"), Ok(Some(Expect::Forbidden)));
+    assert_eq!(expect("(*\n * Result: Never\n *\n * Why: …\n *)"), Ok(Some(Expect::Forbidden)));
+    assert_eq!(expect("(* Result: Always *)"), Ok(Some(Expect::Required)));
+    assert_eq!(expect("(* Result: depends *)"), Ok(None));
     assert_eq!(expect("Result = Sometimes\r"), Ok(Some(Expect::Allowed)));
     assert_eq!(expect("Result=Always"), Ok(Some(Expect::Required)));
     assert_eq!(expect("Generator=diy"), Ok(None));
