@@ -80,7 +80,7 @@ fn check_share(share: u64) {
     (0..SEEDS).filter(|seed| seed % 4 == share).for_each(|seed| check(&setup(seed)));
 }
 
-const SEEDS: u64 = 32_000;
+const SEEDS: u64 = 28_000;
 
 #[test]
 fn random_programs_0() {

@@ -48,6 +48,22 @@ fn a_wait_moves_its_thread_forward_under_tso() {
     it.findings();
 }
 
+/// A limit on the history takes away the old store that a thread could have read. The one that it must read
+/// instead moves it forward like any other.
+#[test]
+fn a_store_that_is_the_only_one_left_moves_its_thread_forward_under_tso() {
+    let mut config = Config::new(ModelKind::Tso);
+    config.limits.history = 1;
+    let mut it = Conductor::new(config, Reads::Oldest, 2);
+    it.act(0, store(Y, Order::Relaxed), 1);
+    for value in 1..=20 {
+        it.act(0, store(X, Order::Relaxed), value);
+    }
+    assert!(it.act(1, load(X, Order::Relaxed), 0) > 0, "the initial value is forgotten");
+    assert_eq!(it.act(1, load(Y, Order::Relaxed), 0), 1);
+    it.findings();
+}
+
 /// Store buffering with fences, where one of the stores is a plain one to bytes of mixed sizes.
 #[test]
 fn a_plain_store_to_mixed_bytes_is_before_a_fence_under_tso() {

@@ -24,8 +24,8 @@ pub(super) struct Flight {
 /// What was decided about it.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
-    /// Reads this store of the cell; `floor` is the oldest it could have read.
-    Read { cell: CellId, index: u32, floor: u32 },
+    /// Reads this store of the cell.
+    Read { cell: CellId, index: u32 },
     /// Reads its thread's own held store: [`Machine::forwarded`].
     Forward,
     /// Writes; the store takes this place in the cell.
@@ -123,7 +123,7 @@ impl<S: Strategy> Machine<S> {
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value());
         }
-        Deed::Read { cell, index, floor }
+        Deed::Read { cell, index }
     }
 
     fn decide_store(
@@ -219,7 +219,7 @@ impl<S: Strategy> Machine<S> {
         how.read = (index < last).then_some(it.store(index).value());
         how.succeeds = !spurious && equal(self, index);
         if !how.succeeds {
-            return Deed::Read { cell, index, floor };
+            return Deed::Read { cell, index };
         }
         let to = if is(self.config.mutant, Mutant::RmwReadsOld) { last + 1 } else { index + 1 };
         how.hold = to <= last;
@@ -258,7 +258,7 @@ impl<S: Strategy> Machine<S> {
             return Ok(());
         };
         let expected = match deed {
-            Deed::Read { cell, index, .. } | Deed::Update { cell, index, .. } => {
+            Deed::Read { cell, index } | Deed::Update { cell, index, .. } => {
                 Some(self.space.cells[cell as usize].store(index).value())
             }
             Deed::Forward => self.forwarded.map(|held| held.value),
@@ -279,9 +279,9 @@ impl<S: Strategy> Machine<S> {
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
         let doer = self.doer(thread, site);
         let stamp = match deed {
-            Deed::Read { cell, index, floor } => {
+            Deed::Read { cell, index } => {
                 let locked = matches!(op, Op::Cas { .. });
-                self.retire_read(thread, site, cell, index, floor, order, locked)
+                self.retire_read(thread, site, cell, index, order, locked)
             }
             Deed::Forward => {
                 let held = self.forwarded.take().expect("a held store was forwarded");
@@ -358,14 +358,12 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one event")]
     pub(super) fn retire_read(
         &mut self,
         thread: ThreadId,
         site: Site,
         cell: CellId,
         index: u32,
-        floor: u32,
         order: Order,
         locked: bool,
     ) -> u64 {
@@ -381,7 +379,7 @@ impl<S: Strategy> Machine<S> {
         match &mut self.model {
             Model::Sc => {}
             Model::Tso(tso) => {
-                tso.load(it, thread, index, floor);
+                tso.load(it, thread, index);
                 if locked {
                     tso.catch_up(thread, self.stamp);
                 }
@@ -511,11 +509,7 @@ impl<S: Strategy> Machine<S> {
     fn wait(&mut self, thread: ThreadId, at: Place, expected: Value, memory: &mut impl Memory) -> Step {
         if memory.read(at) != expected {
             let deed = match self.cell_at(at, memory) {
-                Some(cell) => {
-                    let it = &self.space.cells[cell as usize];
-                    let floor = self.model.floor(it, thread, Order::Relaxed);
-                    Deed::Read { cell, index: it.last_index(), floor }
-                }
+                Some(cell) => Deed::Read { cell, index: self.space.cells[cell as usize].last_index() },
                 None => Deed::Mixed { reads: true, writes: false },
             };
             self.flight = Some(Flight { thread, deed });

@@ -236,9 +236,8 @@ impl<S: Strategy> Machine<S> {
                 let end = self.space.cells[cell as usize].last_index() + 1;
                 self.retire_write(thread, site, cell, end, Order::Na, memory.read(place), None);
             } else {
-                let it = &self.space.cells[cell as usize];
-                let (newest, floor) = (it.last_index(), self.model.floor(it, thread, Order::Na));
-                self.retire_read(thread, site, cell, newest, floor, Order::Na, false);
+                let newest = self.space.cells[cell as usize].last_index();
+                self.retire_read(thread, site, cell, newest, Order::Na, false);
             }
         }
         self.scratch = cells;

@@ -196,7 +196,9 @@ pub(crate) fn run(setup: &Setup, machine: &mut Machine<Box<dyn Strategy + Send>>
     let places = (0..count).map(|_| table[rng.below(table.len())]);
     let places = places.map(|(addr, width)| Place::new(Addr(addr), width)).collect();
     let atomic = [60, 80, 95][rng.below(3)];
-    let budget = 20 + rng.below(100) as u32;
+    // Histories are first cut at 16 stores: tiny limits need longer programs to matter.
+    let longest = if setup.limits.history < 16 { 300 } else { 100 };
+    let budget = 20 + rng.below(longest) as u32;
     let mut engine = Engine {
         machine,
         setup,
