@@ -35,11 +35,12 @@ Examples:
   wmtrace litmus --mo-insertion 2+2W.litmus       also stores that overtake others
   wmtrace litmus --strategy pctwm -d 2 -n 10000 MP.litmus
                                                   10,000 executions that PCTWM samples
-  wmtrace litmus --dot SB.litmus | sed -n '/^digraph/,$p' | dot -Tsvg > SB.svg
+  wmtrace litmus --dot SB.litmus | dot -Tsvg > SB.svg
                                                   a picture of the witness
 
 A test may say what its author expects in a line before the init block:
-  Expect=forbidden | allowed | required           (or herd's Result=Never | Sometimes | Always)
+  Expect=forbidden | allowed | required           (or Result=Never | Sometimes | Always, or the
+                                                   Linux kernel's comment (* Result: Never *))
 
 Exit status (of several files, the highest):
   0  every condition is as it should be
@@ -51,7 +52,7 @@ Exit status (of several files, the highest):
 #[derive(Args)]
 #[command(after_help = LITMUS_EXAMPLES)]
 struct LitmusArgs {
-    /// Litmus tests in herd's C format
+    /// Litmus tests in herd's C format; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -100,7 +101,7 @@ struct LitmusArgs {
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_events: u64,
 
-    /// Print the witness execution as a DOT graph instead of a table
+    /// Print the witness execution as a DOT graph instead of a table, and the rest as its comments
     #[arg(long)]
     dot: bool,
 
@@ -112,7 +113,7 @@ struct LitmusArgs {
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// States with all registers and locations, not only those in the condition
+    /// States with all registers and locations, not only those of the condition and of `locations […]`
     #[arg(short, long)]
     verbose: bool,
 }
@@ -175,6 +176,8 @@ pub(crate) struct LitmusOptions {
     pub(crate) all_terms: bool,
     /// Whether a progress bar may be drawn.
     pub(crate) progress: bool,
+    /// Options that have no effect, in words.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// How executions are chosen.
@@ -194,9 +197,33 @@ pub(crate) struct Sampling {
     pub(crate) depth: Option<u32>,
     /// `None`: estimated.
     pub(crate) events: Option<u32>,
-    pub(crate) history: u32,
+    /// `None`: 1.
+    pub(crate) history: Option<u32>,
     pub(crate) seed: u64,
     pub(crate) runs: u64,
+}
+
+impl Exploration {
+    /// What was asked for although the strategy does not know it. Said, not refused: who compares strategies gives
+    /// them all the same options.
+    fn without_effect(self) -> Vec<String> {
+        let Exploration::Sampled(sampling) = self else { return Vec::new() };
+        let (depth, history) = match sampling.strategy {
+            StrategyKind::Pctwm => (true, true),
+            StrategyKind::Pct => (true, false),
+            StrategyKind::BasicPosWm | StrategyKind::PosWm => (false, true),
+            StrategyKind::Random | StrategyKind::BasicPos | StrategyKind::Pos => (false, false),
+        };
+        let options = [
+            ("--depth", sampling.depth.is_some() && !depth),
+            ("--events", sampling.events.is_some() && !depth),
+            ("--history", sampling.history.is_some() && !history),
+        ];
+        let useless = options.into_iter().filter(|(_, useless)| *useless);
+        useless
+            .map(|(name, _)| format!("{name} has no effect with --strategy {}", sampling.strategy))
+            .collect()
+    }
 }
 
 /// What is printed for each test.
@@ -280,6 +307,7 @@ impl LitmusArgs {
             output,
             all_terms: self.verbose,
             progress: !self.quiet,
+            warnings: exploration.without_effect(),
             files: self.files,
         })
     }
@@ -310,7 +338,7 @@ impl LitmusArgs {
             strategy,
             depth: self.depth,
             events: self.events,
-            history: self.history.unwrap_or(1),
+            history: self.history,
             seed: self.seed.unwrap_or(1),
             runs: self.runs.unwrap_or(1000),
         }))
@@ -344,7 +372,11 @@ mod tests {
     fn sampling() {
         let options = litmus("--strategy poswm -y 2 -k 9 -d 1 -s 4 -n 5 --model auto a").unwrap();
         let Exploration::Sampled(sampling) = options.exploration else { panic!("{options:?}") };
-        assert_eq!((sampling.depth, sampling.events, sampling.history), (Some(1), Some(9), 2));
+        assert_eq!((sampling.depth, sampling.events, sampling.history), (Some(1), Some(9), Some(2)));
+        assert_eq!(
+            options.warnings,
+            ["--depth has no effect with --strategy poswm", "--events has no effect with --strategy poswm"]
+        );
         assert_eq!((sampling.strategy, sampling.seed, sampling.runs), (StrategyKind::PosWm, 4, 5));
     }
 

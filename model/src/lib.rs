@@ -3,7 +3,7 @@
 //! The crate knows no architecture, operating system, file or clock. An *engine* (the `sim` engine in
 //! [`litmus`], or a ptrace engine elsewhere) stops each thread before its next memory event and asks the
 //! [`Machine`](machine::Machine) what happens next; a memory model decides what is *possible*, a
-//! [strategy](strategy) which possibility is *taken*, and [`axioms`] certifies the finished
+//! [`strategy`] which possibility is *taken*, and [`axioms`] certifies the finished
 //! [`Execution`](execution::Execution) without sharing any code with the models.
 //!
 //! Nothing here depends on hash order, global state or the host: the same program, options and seed give the

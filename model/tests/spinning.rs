@@ -241,6 +241,7 @@ fn threads_that_sleep_for_each_other_are_a_deadlock() {
             Instr::Store { at: other, value: one.clone(), order: Order::SeqCst },
             Instr::Wake { at: other, count: 1 },
         ],
+        lines: Vec::new(),
     };
     program.threads = vec![thread(x, y), thread(y, x)];
     for (end, what) in endings(&program) {

@@ -2,20 +2,24 @@
 
 use crate::litmus::names;
 use std::collections::BTreeMap;
-use wmtrace_model::execution::{EventId, Execution, Label, Mo, Source};
-use wmtrace_model::litmus::program::Program;
+use wmtrace_model::execution::{Event, EventId, Execution, Label, Mo, Source};
+use wmtrace_model::litmus::program::{Instr, Program, RmwOp};
 use wmtrace_model::op::{Place, Value};
 use wmtrace_model::order::Order;
 
 /// One event.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Row {
+    /// Its number among those shown.
     pub(crate) id: EventId,
     pub(crate) thread: u32,
+    /// The line of the test's file.
+    pub(crate) line: Option<u32>,
     pub(crate) op: &'static str,
     pub(crate) order: Option<Order>,
     pub(crate) location: Option<String>,
     pub(crate) read: Option<i64>,
+    /// What it writes; of a commit, what becomes visible.
     pub(crate) written: Option<i64>,
     /// Where it reads from; several only if accesses have several sizes.
     pub(crate) from: Vec<Source>,
@@ -25,56 +29,56 @@ pub(crate) struct Row {
     pub(crate) commits: Option<EventId>,
 }
 
-/// The events of a test's execution. That its threads begin and end goes without saying.
+/// The events of a test's execution, numbered without gaps. That its threads begin and end goes without saying.
 pub(crate) fn rows(program: &Program, execution: &Execution) -> Vec<Row> {
-    let places: BTreeMap<EventId, usize> =
-        modification_order(execution).into_values().flat_map(|stores| stores.into_iter().zip(1..)).collect();
-    execution
-        .iter()
-        .filter(|(_, event)| !matches!(event.label, Label::Create { .. } | Label::Exit | Label::Join { .. }))
-        .map(|(id, event)| {
-            row(program, execution, id, event.thread.0, &event.label, places.get(&id).copied())
-        })
-        .collect()
+    let mut rows = all_rows(program, execution);
+    rows.retain(|row| !matches!(row.op, "create" | "exit" | "join"));
+    let numbers: BTreeMap<EventId, EventId> = rows.iter().map(|row| row.id).zip((0..).map(EventId)).collect();
+    let renumber = |id: &mut EventId| *id = numbers[id];
+    for row in &mut rows {
+        renumber(&mut row.id);
+        row.commits.iter_mut().for_each(renumber);
+        for source in &mut row.from {
+            if let Source::Store(store) = source {
+                renumber(store);
+            }
+        }
+    }
+    rows
 }
 
-fn row(
-    program: &Program,
-    execution: &Execution,
-    id: EventId,
-    thread: u32,
-    label: &Label,
-    mo: Option<usize>,
-) -> Row {
+/// Every event, by its own number: what a certificate talks about.
+pub(crate) fn all_rows(program: &Program, execution: &Execution) -> Vec<Row> {
+    let places: BTreeMap<EventId, usize> =
+        modification_order(execution).into_values().flat_map(|stores| stores.into_iter().zip(1..)).collect();
+    let mut rows: Vec<Row> = execution.iter().map(|(id, event)| row(program, execution, id, event)).collect();
+    for row in &mut rows {
+        row.mo = places.get(&row.id).copied();
+    }
+    rows
+}
+
+fn row(program: &Program, execution: &Execution, id: EventId, event: &Event) -> Row {
+    let label = &event.label;
     let number = |at: Place, value: Value| match names::location(program, at.addr) {
         Some(location) => location.decode(value),
         None => value as i64,
     };
-    let (op, read, written, commits) = match *label {
-        Label::Load { at, value, locked, .. } => {
-            (if locked { "failed_cas" } else { "load" }, Some(number(at, value)), None, None)
-        }
-        Label::Store { at, value, .. } => ("store", None, Some(number(at, value)), None),
-        Label::Rmw { at, read, written, .. } => {
-            ("rmw", Some(number(at, read)), Some(number(at, written)), None)
-        }
-        Label::Fence { .. } => ("fence", None, None, None),
-        Label::Commit { store } => ("commit", None, None, Some(store)),
-        Label::Create { .. } => ("create", None, None, None),
-        Label::Exit => ("exit", None, None, None),
-        Label::Join { .. } => ("join", None, None, None),
-        Label::Release { .. } => ("release", None, None, None),
-        Label::Acquire { .. } => ("acquire", None, None, None),
-        Label::Sleep { .. } => ("sleep", None, None, None),
-        Label::Wake { .. } => ("wake", None, None, None),
-        Label::Alloc { .. } => ("alloc", None, None, None),
-        Label::Free { .. } => ("free", None, None, None),
+    // A commit is an event at the place of its store, and comes from the same line.
+    let (place, site) = match *label {
+        Label::Sleep { at } | Label::Wake { at, .. } => (Some(at), event.site),
+        Label::Commit { store } => (execution.event(store).label.place(), execution.event(store).site),
+        _ => (label.place(), event.site),
     };
-    let place = match *label {
-        Label::Sleep { at } | Label::Wake { at, .. } => Some(at),
-        // A commit is an event at the place of its store.
-        Label::Commit { store } => execution.event(store).label.place(),
-        _ => label.place(),
+    let (read, written, commits) = match *label {
+        Label::Load { at, value, .. } => (Some(number(at, value)), None, None),
+        Label::Store { at, value, .. } => (None, Some(number(at, value)), None),
+        Label::Rmw { at, read, written, .. } => (Some(number(at, read)), Some(number(at, written)), None),
+        Label::Commit { store } => match execution.event(store).label {
+            Label::Store { at, value, .. } => (None, Some(number(at, value)), Some(store)),
+            _ => (None, None, Some(store)),
+        },
+        _ => (None, None, None),
     };
     let location = place.map(|at| match names::location(program, at.addr) {
         Some(location) => location.name.clone(),
@@ -85,7 +89,62 @@ fn row(
         from.extend((0..usize::from(at.width)).map(|offset| execution.source(rf, offset)));
         from.dedup();
     }
-    Row { id, thread, op, order: label.order(), location, read, written, from, mo, commits }
+    Row {
+        id,
+        thread: event.thread.0,
+        line: names::line(program, site),
+        op: operation(label, names::instruction_at(program, site)),
+        order: label.order(),
+        location,
+        read,
+        written,
+        from,
+        mo: None,
+        commits,
+    }
+}
+
+/// What the event is called. The instruction knows more than the label about an RMW.
+fn operation(label: &Label, instr: Option<&Instr>) -> &'static str {
+    match (label, instr) {
+        (Label::Load { locked: true, .. }, Some(Instr::Cas { weak: true, .. })) => "failed_weak_cas",
+        (Label::Load { locked: true, .. }, _) => "failed_cas",
+        (Label::Load { .. }, _) => "load",
+        (Label::Store { .. }, _) => "store",
+        (Label::Rmw { .. }, Some(Instr::Cas { .. })) => "cas",
+        (Label::Rmw { .. }, Some(Instr::Rmw { op, .. })) => match op {
+            RmwOp::Exchange => "exchange",
+            RmwOp::Add => "fetch_add",
+            RmwOp::Sub => "fetch_sub",
+            RmwOp::Or => "fetch_or",
+            RmwOp::And => "fetch_and",
+            RmwOp::Xor => "fetch_xor",
+        },
+        (Label::Rmw { .. }, _) => "rmw",
+        (Label::Fence { .. }, _) => "fence",
+        (Label::Commit { .. }, _) => "commit",
+        (Label::Create { .. }, _) => "create",
+        (Label::Exit, _) => "exit",
+        (Label::Join { .. }, _) => "join",
+        (Label::Release { .. }, _) => "release",
+        (Label::Acquire { .. }, _) => "acquire",
+        (Label::Sleep { .. }, _) => "sleep",
+        (Label::Wake { .. }, _) => "wake",
+        (Label::Alloc { .. }, _) => "alloc",
+        (Label::Free { .. }, _) => "free",
+    }
+}
+
+/// The stores to each location among these, in modification order.
+pub(crate) fn orders(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
+    let mut orders: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        if let (Some(location), Some(_)) = (&row.location, row.mo) {
+            orders.entry(location).or_default().push(row);
+        }
+    }
+    orders.values_mut().for_each(|stores| stores.sort_by_key(|row| row.mo));
+    orders
 }
 
 /// The stores to each place, in modification order, without the initial value.

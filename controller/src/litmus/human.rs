@@ -6,19 +6,43 @@ use crate::litmus::tally::{RaceSeen, Tally, Why};
 use crate::litmus::{dot, names};
 use crate::text::Printable;
 use std::fmt::{self, Write as _};
-use wmtrace_model::execution::{Access, Execution, Source};
-use wmtrace_model::litmus::program::{Expect, Program, Term};
+use wmtrace_model::execution::{Access, Source};
+use wmtrace_model::litmus::program::{Expect, Program, Quantifier, Term};
 
-/// The report of one test.
-pub(crate) fn report(options: &LitmusOptions, program: &Program, tally: &Tally) -> String {
+/// The report of one test, which `file` holds.
+pub(crate) fn report(options: &LitmusOptions, file: &str, program: &Program, tally: &Tally) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = if options.output == Output::Line {
-        line(&mut out, options, program, tally)
-    } else {
-        full(&mut out, options, program, tally)
+    let _ = match options.output {
+        Output::Line => line(&mut out, options, program, tally),
+        Output::Table | Output::Dot | Output::Json => full(&mut out, options, file, program, tally),
     };
-    out
+    let Some(shown) = tally.shown.as_ref().filter(|_| options.output != Output::Line) else {
+        return commented(options, out);
+    };
+    let title = match shown.why {
+        Why::Condition => "Witness execution",
+        Why::Race => "Execution with a race",
+        Why::Stuck => "Execution in which nobody can go on",
+    };
+    let _ = writeln!(out, "\n{title}");
+    if options.output == Output::Dot {
+        return commented(options, out) + &dot::graph(program, &shown.execution);
+    }
+    out + &execution(program, &events::rows(program, &shown.execution))
+}
+
+/// An execution as a table, with what a table does not show.
+pub(crate) fn execution(program: &Program, rows: &[Row]) -> String {
+    table(program, rows) + &modification_orders(program, rows)
+}
+
+/// With `--dot`, the text is a comment of the graph: all of the output is DOT.
+fn commented(options: &LitmusOptions, text: String) -> String {
+    if options.output != Output::Dot {
+        return text;
+    }
+    text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
 
 /// Everything that matters in one line.
@@ -29,9 +53,13 @@ fn line(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Ta
             write!(out, " {what} {count}")?;
         }
     }
-    // A sample never is complete, and never claims to be.
-    let claims = matches!(options.exploration, Exploration::Exhaustive { .. });
-    writeln!(out, "{}", if claims && !tally.complete() { " (incomplete)" } else { "" })
+    // A sample never is complete, and never claims to be; but what it runs, it should run to the end.
+    let complete = match options.exploration {
+        Exploration::Exhaustive { .. } => tally.complete(),
+        Exploration::Sampled(_) => tally.cut == 0 && tally.over_limit == 0 && !tally.is_full(),
+    };
+    let incomplete = if complete { "" } else { " (incomplete)" };
+    writeln!(out, "{incomplete}{}", if tally.is_bug(program) { " (bug)" } else { "" })
 }
 
 fn observation(out: &mut String, program: &Program, tally: &Tally) -> fmt::Result {
@@ -41,18 +69,35 @@ fn observation(out: &mut String, program: &Program, tally: &Tally) -> fmt::Resul
             let (word, positive, negative) = (tally.observation(), tally.count(true), tally.count(false));
             write!(out, "Observation {name} {word} {positive} {negative}")
         }
-        None => write!(out, "Observation {name} {} states", tally.states.len()),
+        None => {
+            let count = tally.states.len();
+            write!(out, "Observation {name} {count} state{}", if count == 1 { "" } else { "s" })
+        }
     }
 }
 
-fn full(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Tally) -> fmt::Result {
+fn full(
+    out: &mut String,
+    options: &LitmusOptions,
+    file: &str,
+    program: &Program,
+    tally: &Tally,
+) -> fmt::Result {
     let insertion = if options.mo_insertion { " with --mo-insertion" } else { "" };
     write!(out, "Test {}: {}{insertion}, ", Printable(&program.name), options.model)?;
     match options.exploration {
         Exploration::Exhaustive { .. } => writeln!(out, "exhaustive")?,
         Exploration::Sampled(sampling) => {
             let (strategy, runs, seed) = (sampling.strategy, executions(sampling.runs), sampling.seed);
-            writeln!(out, "{strategy}, {runs}, seed {seed}")?;
+            write!(out, "{strategy}, {runs}, seed {seed}")?;
+            let given =
+                [("depth", sampling.depth), ("events", sampling.events), ("history", sampling.history)];
+            for (name, value) in given {
+                if let Some(value) = value {
+                    write!(out, ", {name} {value}")?;
+                }
+            }
+            out.push('\n');
         }
     }
     states(out, program, tally)?;
@@ -72,25 +117,24 @@ fn full(out: &mut String, options: &LitmusOptions, program: &Program, tally: &Ta
         };
         writeln!(out, "Expected {word}")?;
     }
-    for seen in &tally.races {
-        race(out, program, seen)?;
-    }
-    left_out(out, options, tally)?;
-    if let Some(shown) = &tally.shown {
-        out.push('\n');
-        if options.output == Output::Dot {
-            out.push_str(&dot::graph(program, &shown.execution));
-        } else {
-            let title = match shown.why {
-                Why::Condition => "Witness execution",
-                Why::Race => "Execution with a race",
-                Why::Stuck => "Execution in which nobody can go on",
-            };
-            writeln!(out, "{title}")?;
-            out.push_str(&table(program, &shown.execution));
+    if let Some(condition) = program.condition.as_ref().filter(|_| tally.is_broken(program)) {
+        match condition.quantifier {
+            Quantifier::Exists => {
+                let count = executions(tally.count(true));
+                writeln!(out, "Bug: the condition holds in {count}, and the test expects it never to")?;
+            }
+            Quantifier::NotExists => {
+                writeln!(out, "Bug: what `~exists` rules out holds in {}", executions(tally.count(true)))?;
+            }
+            Quantifier::Forall => {
+                writeln!(out, "Bug: what `forall` claims fails in {}", executions(tally.count(false)))?;
+            }
         }
     }
-    Ok(())
+    for seen in &tally.races {
+        race(out, file, program, seen)?;
+    }
+    left_out(out, options, tally)
 }
 
 fn states(out: &mut String, program: &Program, tally: &Tally) -> fmt::Result {
@@ -108,11 +152,13 @@ fn states(out: &mut String, program: &Program, tally: &Tally) -> fmt::Result {
     Ok(())
 }
 
-fn race(out: &mut String, program: &Program, seen: &RaceSeen) -> fmt::Result {
+fn race(out: &mut String, file: &str, program: &Program, seen: &RaceSeen) -> fmt::Result {
     let side = |access: &Access| {
         let place = names::location(program, access.addr).map_or("?", |location| &location.name);
         let op = if access.store { "store" } else { "load" };
-        format!("P{} {op} {place} ({})", access.thread.0, names::order_of(program, access))
+        let line = names::line(program, access.site).map(|line| format!(" at {}:{line}", Printable(file)));
+        let (thread, order) = (access.thread.0, names::order_of(program, access));
+        format!("P{thread} {op} {place} ({order}){}", line.unwrap_or_default())
     };
     let (first, second) = (side(&seen.race.first), side(&seen.race.second));
     writeln!(out, "Race: {first} and {second}, unordered, in {}", executions(seen.count))
@@ -141,7 +187,7 @@ fn left_out(out: &mut String, options: &LitmusOptions, tally: &Tally) -> fmt::Re
                 let (count, limit) = (executions(tally.cut), unroll);
                 writeln!(out, "Incomplete: {count} given up after {limit} rounds of a loop (--unroll)")?;
             }
-            if !tally.exhausted {
+            if !tally.exhausted && !tally.is_full() {
                 let limit = executions(max_executions);
                 writeln!(out, "Incomplete: stopped after {limit} (--max-executions)")?;
             }
@@ -153,26 +199,34 @@ fn left_out(out: &mut String, options: &LitmusOptions, tally: &Tally) -> fmt::Re
             }
         }
     }
+    if tally.is_full() {
+        let (states, count) = (tally.states.len(), executions(tally.executions()));
+        writeln!(out, "Incomplete: stopped after {count}, with {states} different states: no more are kept")?;
+    }
     Ok(())
 }
 
+/// Events that a table shows. Who needs more reads the JSON.
+const MAX_ROWS: usize = 500;
+
 /// One row an event, one column a thread.
-pub(crate) fn table(program: &Program, execution: &Execution) -> String {
+fn table(program: &Program, rows: &[Row]) -> String {
     let threads = program.threads.len();
     let columns = threads + 3;
     let mut heading = vec!["event".to_string()];
     heading.extend((0..threads).map(|thread| format!("P{thread}")));
-    heading.extend(["reads from".to_string(), "mo".to_string()]);
+    heading.extend(["reads from".to_string(), "line".to_string()]);
     let mut lines = vec![heading];
-    for row in events::rows(program, execution) {
+    let left_out = rows.len().saturating_sub(MAX_ROWS);
+    for row in &rows[..rows.len() - left_out] {
         let mut line = vec![String::new(); columns];
         line[0] = row.id.to_string();
-        line[row.thread as usize + 1] = describe(&row);
+        line[row.thread as usize + 1] = describe(row);
         line[threads + 1] = sources(&row.from);
-        line[threads + 2] = row.mo.map(|place| place.to_string()).unwrap_or_default();
+        line[threads + 2] = row.line.map(|line| line.to_string()).unwrap_or_default();
         lines.push(line);
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for line in &lines {
@@ -180,15 +234,33 @@ pub(crate) fn table(program: &Program, execution: &Execution) -> String {
         out.push_str(cells.collect::<String>().trim_end());
         out.push('\n');
     }
+    if left_out > 0 {
+        let _ = writeln!(out, "  … and {left_out} more events");
+    }
     out
 }
 
-/// `store x=1 relaxed`, `rmw x=0->1 seq_cst`, `fence acquire`, `commit e3 x`.
-pub(crate) fn describe(row: &Row) -> String {
-    let mut text = row.op.replace('_', " ");
-    if let Some(store) = row.commits {
-        text += &format!(" {store}");
+/// The stores of each location that has several: which of them is the newest is half of what a witness says.
+fn modification_orders(program: &Program, rows: &[Row]) -> String {
+    let mut out = String::new();
+    for (location, stores) in events::orders(rows).into_iter().filter(|(_, stores)| stores.len() > 1) {
+        let init = program.locations.iter().find(|it| it.name == location).map_or(0, |it| it.init);
+        let _ = write!(out, "  Modification order of {location}: {init} (init)");
+        for store in stores {
+            let _ = write!(out, ", {} ({})", store.written.unwrap_or(0), store.id);
+        }
+        out.push('\n');
     }
+    out
+}
+
+/// `store x=1 relaxed`, `fetch_add x=0->1 seq_cst`, `fence acquire`, `commit x=1 of e3`.
+pub(crate) fn describe(row: &Row) -> String {
+    let mut text = match row.op {
+        "failed_cas" => "failed cas".to_string(),
+        "failed_weak_cas" => "failed weak cas".to_string(),
+        op => op.to_string(),
+    };
     if let Some(location) = &row.location {
         text += &format!(" {location}");
     }
@@ -199,6 +271,9 @@ pub(crate) fn describe(row: &Row) -> String {
     }
     if let Some(order) = row.order {
         text += &format!(" {order}");
+    }
+    if let Some(store) = row.commits {
+        text += &format!(" of {store}");
     }
     text
 }

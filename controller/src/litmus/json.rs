@@ -4,7 +4,7 @@ use crate::cli::{Exploration, LitmusOptions};
 use crate::litmus::Failure;
 use crate::litmus::events::{self, Row};
 use crate::litmus::names;
-use crate::litmus::tally::{RaceSeen, Tally};
+use crate::litmus::tally::{RaceSeen, Tally, Why};
 use serde::{Serialize, Serializer};
 use wmtrace_model::execution::{Access, EventId, Source};
 use wmtrace_model::litmus::program::{Expect, Program};
@@ -17,7 +17,7 @@ pub(crate) struct Report {
     model: &'static str,
     mo_insertion: bool,
     strategy: &'static str,
-    /// `null`: estimated, a schedule, or not used by the strategy.
+    /// `null`: estimated, or a schedule; all of these are `null` if every execution is explored.
     depth: Option<u32>,
     events: Option<u32>,
     history: Option<u32>,
@@ -32,7 +32,9 @@ pub(crate) struct Report {
 struct Test {
     name: String,
     file: String,
+    /// All that were run, and those that ran to their end: only these have a final state.
     executions: u64,
+    finished: u64,
     states: Vec<StateCount>,
     condition: Option<String>,
     quantifier: Option<&'static str>,
@@ -42,6 +44,8 @@ struct Test {
     holds: Option<bool>,
     observation: Option<&'static str>,
     expect: Option<&'static str>,
+    /// Whether the exit status is 1 because of this test.
+    bug: bool,
     races: Vec<RaceReport>,
     stuck: u64,
     deadlocks: u64,
@@ -50,6 +54,8 @@ struct Test {
     over_limit: u64,
     complete: bool,
     certified: bool,
+    /// What the witness shows: `condition`, `race` or `stuck`.
+    witness_of: Option<&'static str>,
     witness: Option<Vec<EventReport>>,
 }
 
@@ -80,6 +86,7 @@ struct RaceReport {
 struct Site {
     thread: u32,
     instruction: usize,
+    line: Option<u32>,
     op: &'static str,
     order: &'static str,
 }
@@ -88,6 +95,7 @@ struct Site {
 struct EventReport {
     id: u32,
     thread: u32,
+    line: Option<u32>,
     op: &'static str,
     order: Option<&'static str>,
     location: Option<String>,
@@ -131,12 +139,12 @@ impl Report {
             strategy: sampling.map_or("exhaustive", |sampling| sampling.strategy.name()),
             depth: sampling.and_then(|sampling| sampling.depth),
             events: sampling.and_then(|sampling| sampling.events),
-            history: sampling.map(|sampling| sampling.history),
+            history: sampling.map(|sampling| sampling.history.unwrap_or(1)),
             runs: sampling.map(|sampling| sampling.runs),
             seed: sampling.map(|sampling| sampling.seed),
             tests: Vec::new(),
             errors: Vec::new(),
-            warnings: Vec::new(),
+            warnings: options.warnings.clone(),
         }
     }
 
@@ -155,7 +163,8 @@ impl Report {
         self.tests.push(Test {
             name: program.name.clone(),
             file: file.to_string(),
-            executions: tally.finished,
+            executions: tally.executions(),
+            finished: tally.finished,
             states: states.collect(),
             condition: condition.map(|condition| names::condition(program, condition)),
             quantifier: condition.map(|condition| names::quantifier(condition.quantifier)),
@@ -167,6 +176,7 @@ impl Report {
                 Expect::Allowed => "allowed",
                 Expect::Required => "required",
             }),
+            bug: tally.is_bug(program),
             races: tally.races.iter().map(|seen| race(program, seen)).collect(),
             stuck: tally.stuck_count(),
             deadlocks: tally.deadlocks,
@@ -175,6 +185,11 @@ impl Report {
             over_limit: tally.over_limit,
             complete: tally.complete(),
             certified: true,
+            witness_of: tally.shown.as_ref().map(|shown| match shown.why {
+                Why::Condition => "condition",
+                Why::Race => "race",
+                Why::Stuck => "stuck",
+            }),
             witness: tally
                 .shown
                 .as_ref()
@@ -193,6 +208,7 @@ fn race(program: &Program, seen: &RaceSeen) -> RaceReport {
     let site = |access: &Access| Site {
         thread: access.thread.0,
         instruction: names::instruction(access.site).1,
+        line: names::line(program, access.site),
         op: if access.store { "store" } else { "load" },
         order: names::order_of(program, access).name(),
     };
@@ -211,6 +227,7 @@ fn event(row: &Row) -> EventReport {
     EventReport {
         id: row.id.0,
         thread: row.thread,
+        line: row.line,
         op: row.op,
         order: row.order.map(Order::name),
         location: row.location.clone(),

@@ -3,6 +3,8 @@
 
 mod dot;
 mod events;
+#[cfg(test)]
+mod fuzz;
 mod human;
 mod input;
 mod json;
@@ -65,13 +67,21 @@ impl Failure {
     }
 }
 
-/// Runs the command. Results go to `out`; what is wrong with a file goes to `err`, and the next file is tried.
+/// Runs the command. Results go to `out`; what is wrong with a file goes to `err`, and the next file is tried. `exit`
+/// becomes the worst that was found.
 ///
 /// # Errors
 /// When `out` or `err` cannot be written.
-pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
-    let mut exit = Exit::Clean;
+pub(crate) fn main(
+    options: &LitmusOptions,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    exit: &mut Exit,
+) -> io::Result<()> {
     let mut report = json::Report::new(options);
+    for warning in &options.warnings {
+        writeln!(err, "wmtrace: {warning}")?;
+    }
     for (index, path) in options.files.iter().enumerate() {
         let file = path.to_string_lossy();
         let answer = input::read(path).and_then(|program| {
@@ -81,17 +91,17 @@ pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn W
         match answer {
             Ok((program, tally)) => {
                 if tally.is_bug(&program) {
-                    exit = exit.max(Exit::Bug);
+                    *exit = (*exit).max(Exit::Bug);
                 }
                 if options.output == Output::Json {
                     report.add(&file, &program, &tally);
                 } else {
                     let gap = if index > 0 && options.output != Output::Line { "\n" } else { "" };
-                    write!(out, "{gap}{}", human::report(options, &program, &tally))?;
+                    write!(out, "{gap}{}", human::report(options, &file, &program, &tally))?;
                 }
             }
             Err(failure) => {
-                exit = exit.max(failure.exit());
+                *exit = (*exit).max(failure.exit());
                 report.fail(&file, &failure);
                 failure.print(&file, err)?;
             }
@@ -101,6 +111,5 @@ pub(crate) fn main(options: &LitmusOptions, out: &mut dyn Write, err: &mut dyn W
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
     }
-    out.flush()?;
-    Ok(exit)
+    out.flush()
 }

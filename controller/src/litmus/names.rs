@@ -12,12 +12,16 @@ fn is_temporary(code: &Code, reg: Reg) -> bool {
     code.registers[reg.0].starts_with('$')
 }
 
-/// The terms by which final states are told apart: those of the condition, or (`all`, or no condition) every
-/// named register and every location.
+/// The terms by which final states are told apart: those of the condition and of `locations […]`, or (`all`, or
+/// the test has neither) every named register and every location.
 pub(crate) fn observed(program: &Program, all: bool) -> Vec<Term> {
     let mut terms = Vec::new();
     match &program.condition {
-        Some(condition) if !all => collect(&condition.formula, &mut terms),
+        Some(condition) if !all => {
+            collect(&condition.formula, &mut terms);
+            terms.extend(program.observed.iter().filter(|term| !terms.contains(term)).collect::<Vec<_>>());
+        }
+        None if !all && !program.observed.is_empty() => terms.clone_from(&program.observed),
         _ => {
             for (thread, code) in program.threads.iter().enumerate() {
                 let named = (0..code.registers.len()).map(Reg).filter(|reg| !is_temporary(code, *reg));
@@ -108,11 +112,21 @@ pub(crate) fn instruction(site: Site) -> (usize, usize) {
     ((site.0 >> 16) as usize, (site.0 & 0xffff) as usize)
 }
 
+/// The instruction at a site.
+pub(crate) fn instruction_at(program: &Program, site: Site) -> Option<&Instr> {
+    let (thread, index) = instruction(site);
+    program.threads.get(thread)?.body.get(index)
+}
+
+/// The line of the test's file that a site comes from.
+pub(crate) fn line(program: &Program, site: Site) -> Option<u32> {
+    let (thread, index) = instruction(site);
+    program.threads.get(thread)?.line(index)
+}
+
 /// The order of an access that a race names.
 pub(crate) fn order_of(program: &Program, access: &Access) -> Order {
-    let (thread, index) = instruction(access.site);
-    let instr = program.threads.get(thread).and_then(|code| code.body.get(index));
-    match instr {
+    match instruction_at(program, access.site) {
         Some(Instr::Load { order, .. } | Instr::Store { order, .. } | Instr::Rmw { order, .. }) => *order,
         Some(Instr::Cas { order, failure, .. }) => {
             if access.store {

@@ -1,13 +1,15 @@
 //! A bar on stderr for explorations that take a while: only on a terminal (indicatif sees to that), never with `-q`.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
 
-/// Executions between two looks at the bar. One execution takes microseconds, a look at the clock should not count.
-const STRIDE: u64 = 256;
+/// What ends sooner needs no bar: of many small tests, none should flicker.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Shows how many executions have been run.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    began: Instant,
     done: u64,
 }
 
@@ -24,13 +26,14 @@ impl Progress {
             None => "{spinner} {human_pos} executions, {per_sec}",
         };
         bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant"));
-        Progress { bar, done: 0 }
+        Progress { bar, began: Instant::now(), done: 0 }
     }
 
     /// One more execution has ended.
     pub(crate) fn tick(&mut self) {
         self.done += 1;
-        if self.done.is_multiple_of(STRIDE) {
+        // By time, not by number: an execution takes microseconds, or a second. indicatif draws at its own rate.
+        if !self.bar.is_hidden() && self.began.elapsed() >= PATIENCE {
             self.bar.set_position(self.done);
         }
     }

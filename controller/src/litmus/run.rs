@@ -3,7 +3,7 @@
 use crate::cli::{Exploration, LitmusOptions, Sampling};
 use crate::litmus::progress::Progress;
 use crate::litmus::tally::Tally;
-use crate::litmus::{Failure, human};
+use crate::litmus::{Failure, events, human};
 use wmtrace_model::axioms::{Violation, certify, certify_race};
 use wmtrace_model::litmus::program::Program;
 use wmtrace_model::litmus::sim::{self, End};
@@ -44,6 +44,9 @@ fn exhaust(
             tally.exhausted = true;
             break;
         }
+        if tally.is_full() {
+            break;
+        }
     }
     Ok(tally)
 }
@@ -55,6 +58,7 @@ fn sample(
     sampling: Sampling,
 ) -> Result<Tally, Failure> {
     let Sampling { strategy, depth, events, history, seed, runs } = sampling;
+    let history = history.unwrap_or(1);
     // `-k` is the papers' k: each strategy takes the one it knows.
     let mut plan = Plan::new(strategy, depth, events, events, history, seed);
     let strategy_for = |planned: Planned| build(strategy, &planned.parameters, planned.seed);
@@ -64,6 +68,9 @@ fn sample(
     for _ in 0..runs {
         run_one(program, &mut machine, None, &mut tally)?;
         progress.tick();
+        if tally.is_full() {
+            break;
+        }
         let (events, communications) = machine.counts();
         let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
         plan.observe(clamped(events), clamped(communications));
@@ -82,7 +89,9 @@ fn run_one<S: Strategy>(
 ) -> Result<(), Failure> {
     let outcome = sim::run(program, machine, unroll);
     let execution = machine.execution();
-    let wrong = |message: String| Failure::Tool { message, detail: human::table(program, execution) };
+    // With every event and its own number, which the message is about.
+    let detail = || human::execution(program, &events::all_rows(program, execution));
+    let wrong = |message: String| Failure::Tool { message, detail: detail() };
     if outcome.end == End::Abandoned {
         // Its continuations have all been seen, in another order.
         return Ok(());

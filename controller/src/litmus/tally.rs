@@ -6,6 +6,9 @@ use wmtrace_model::execution::{Execution, Race};
 use wmtrace_model::litmus::program::{Expect, Program, Quantifier, State, Term};
 use wmtrace_model::op::{Site, Stuck};
 
+/// Values of terms that are kept: a test with many registers has more states than memory can hold.
+const MAX_VALUES: usize = 1 << 23;
+
 /// The executions of one test so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -59,7 +62,7 @@ pub(crate) struct Shown {
 pub(crate) enum Why {
     /// That the condition's formula can hold (`exists`, `~exists`) or fail to (`forall`).
     Condition,
-    /// A race.
+    /// A race, which its last event completes.
     Race,
     /// That nobody can go on.
     Stuck,
@@ -121,14 +124,39 @@ impl Tally {
                 counted.push(index);
                 self.races[index].count += 1;
             }
-            self.show(Why::Race, execution);
+            self.show_race(race, execution);
         }
     }
 
     fn show(&mut self, why: Why, execution: &Execution) {
-        if self.shown.as_ref().is_none_or(|shown| why < shown.why) {
+        if self.wants(why) {
             self.shown = Some(Shown { why, execution: execution.clone() });
         }
+    }
+
+    /// Shows the execution up to the race: what happens after it proves nothing.
+    fn show_race(&mut self, race: &Race, execution: &Execution) {
+        if self.wants(Why::Race) {
+            let mut execution = execution.clone();
+            execution.events.truncate(race.events as usize);
+            self.shown = Some(Shown { why: Why::Race, execution });
+        }
+    }
+
+    /// Whether an execution that shows this is better than the one there is.
+    fn wants(&self, why: Why) -> bool {
+        self.shown.as_ref().is_none_or(|shown| why < shown.why)
+    }
+
+    /// Whether there is no room for more states: the exploration stops here.
+    pub(crate) fn is_full(&self) -> bool {
+        // A state costs more than its values.
+        self.states.len().saturating_mul(self.terms.len() + 8) > MAX_VALUES
+    }
+
+    /// Executions that were run, whatever became of them.
+    pub(crate) fn executions(&self) -> u64 {
+        self.finished + self.stuck_count() + self.cut + self.over_limit
     }
 
     /// How many executions ended in a state with (`positive`) or without the formula.
@@ -164,15 +192,19 @@ impl Tally {
         self.deadlocks + self.livelocks
     }
 
-    /// Whether any of this is a bug. An `exists` that is not reached is none: the model may be stronger than the
-    /// test's author had in mind.
-    pub(crate) fn is_bug(&self, program: &Program) -> bool {
-        let broken = match program.condition.as_ref().map(|condition| condition.quantifier) {
+    /// Whether the condition says that something is wrong. An `exists` that is not reached is no bug: the model may
+    /// be stronger than the test's author had in mind.
+    pub(crate) fn is_broken(&self, program: &Program) -> bool {
+        match program.condition.as_ref().map(|condition| condition.quantifier) {
             Some(Quantifier::Exists) => program.expect == Some(Expect::Forbidden) && self.count(true) > 0,
             Some(quantifier) => !self.holds(quantifier),
             None => false,
-        };
-        broken || !self.races.is_empty() || self.stuck_count() > 0
+        }
+    }
+
+    /// Whether any of this is a bug.
+    pub(crate) fn is_bug(&self, program: &Program) -> bool {
+        self.is_broken(program) || !self.races.is_empty() || self.stuck_count() > 0
     }
 }
 

@@ -25,7 +25,7 @@ P1 (atomic_int* x, atomic_int* y) {
 }
 exists (0:r0=0 /\ 1:r1=0)"#;
 
-fn options(arguments: &[&str]) -> LitmusOptions {
+pub(super) fn options(arguments: &[&str]) -> LitmusOptions {
     let command_line = ["wmtrace", "litmus", "SB.litmus"].iter().chain(arguments);
     match Cli::try_parse_from(command_line).and_then(Cli::checked) {
         Ok(Command::Litmus(options)) => options,
@@ -86,7 +86,7 @@ fn human_table() {
     let program = parse(SB).unwrap();
     let tally = sb_tally(&program, false);
     assert!(tally.is_bug(&program), "reached, although marked as forbidden");
-    insta::assert_snapshot!(human::report(&options(&[]), &program, &tally));
+    insta::assert_snapshot!(human::report(&options(&[]), "SB.litmus", &program, &tally));
 }
 
 #[test]
@@ -94,19 +94,19 @@ fn human_verbose_sampled_and_quiet() {
     let program = parse(SB).unwrap();
     let sampled = options(&["-v", "--strategy", "pctwm", "-n", "5", "-s", "7"]);
     let tally = sb_tally(&program, true);
-    let verbose = human::report(&sampled, &program, &tally);
-    let quiet = human::report(&options(&["-q"]), &program, &tally);
+    let verbose = human::report(&sampled, "SB.litmus", &program, &tally);
+    let quiet = human::report(&options(&["-q"]), "SB.litmus", &program, &tally);
     let mut cut = sb_tally(&program, true);
     cut.cut = 1;
-    let incomplete = human::report(&options(&["-q"]), &program, &cut);
+    let incomplete = human::report(&options(&["-q"]), "SB.litmus", &program, &cut);
     insta::assert_snapshot!(format!("{verbose}\n---\n{quiet}\n---\n{incomplete}"));
 }
 
 #[test]
 fn dot_graph() {
     let program = parse(SB).unwrap();
-    let report = human::report(&options(&["--dot"]), &program, &sb_tally(&program, false));
-    insta::assert_snapshot!(&report[report.find("digraph").unwrap()..]);
+    let report = human::report(&options(&["--dot"]), "SB.litmus", &program, &sb_tally(&program, false));
+    insta::assert_snapshot!(report);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn race(program: &Program) -> Race {
         store,
         atomic: true,
     };
-    Race { first: access(0, 0, true), second: access(1, 1, false), events: 0 }
+    Race { first: access(0, 0, true), second: access(1, 1, false), events: 5 }
 }
 
 #[test]
@@ -145,11 +145,11 @@ fn what_has_no_final_state_is_told() {
     tally.stuck(Stuck::Deadlock, &execution);
     let race = race(&program);
     tally.races(&[race, race], &execution);
-    tally.races(&[Race { first: race.second, second: race.first, events: 0 }], &execution);
+    tally.races(&[Race { first: race.second, second: race.first, events: 5 }], &execution);
     tally.cut = 3;
     tally.over_limit = 4;
     assert_eq!(tally.races.len(), 1, "the same two accesses the other way round");
-    insta::assert_snapshot!(human::report(&options(&[]), &program, &tally));
+    insta::assert_snapshot!(human::report(&options(&[]), "SB.litmus", &program, &tally));
 }
 
 /// Insertion, RMWs, and stores that are held, committed in another order, and never committed.
@@ -201,8 +201,8 @@ fn modification_orders() {
             "store x=1 relaxed",
             "store x=2 relaxed",
             "store x=3 relaxed",
-            "commit e1 x",
-            "commit e0 x",
+            "commit x=2 of e1",
+            "commit x=1 of e0",
         ]
     );
 }
@@ -259,10 +259,31 @@ fn conditions_are_printed_as_they_parse() {
 #[test]
 fn tool_errors_show_the_execution() {
     let program = parse(SB).unwrap();
-    let detail = human::table(&program, &sb(&program, 0, 1).1);
+    let detail = human::execution(&program, &events::all_rows(&program, &sb(&program, 0, 1).1));
     let failure = Failure::Tool { message: "an execution fails its certificate: e2".to_string(), detail };
     let mut printed = Vec::new();
     failure.print("a\u{7}.litmus", &mut printed).unwrap();
     assert_eq!(failure.exit(), Exit::Tool);
     insta::assert_snapshot!(String::from_utf8(printed).unwrap());
+}
+
+/// States are kept up to a bound, and long executions are shown up to one.
+#[test]
+fn memory_and_output_are_bounded() {
+    let registers: String = (0..4000).map(|number| format!("int r{number} = 0;")).collect();
+    let program = parse(&format!("C t {{}} P0 (atomic_int* x) {{ {registers} }}")).unwrap();
+    let mut tally = Tally::new(&program, false);
+    let at = program.locations[0].place;
+    let long = execution(ModelKind::C11, &[(0, 0, store(at, 1, Mo::Last)); 600]);
+    let mut state = State { registers: vec![vec![0; 4000]], memory: vec![0] };
+    while !tally.is_full() {
+        state.registers[0][7] += 1;
+        tally.finished(&program, &state, &long);
+    }
+    assert!((1000..4000).contains(&tally.states.len()), "8 million numbers: {}", tally.states.len());
+    tally.states.clear();
+    tally.stuck(Stuck::Livelock, &long);
+    let report = human::report(&options(&[]), "t.litmus", &program, &tally);
+    assert!(report.contains("\n  e499   store x=1 relaxed"));
+    assert!(report.contains("\n  … and 100 more events\n"));
 }

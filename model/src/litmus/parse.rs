@@ -26,20 +26,28 @@
 //! - A register needs no declaration if it is assigned before it is used (herd). One that is declared again
 //!   after its block has ended is the same register; shadowing is an error.
 //! - Inside a thread `(*` is C's parenthesis and star; outside it begins a comment.
-//! - `locations […]` is read and ignored; `filter` is refused.
+//! - Numbers in the init block, and those that a location is compared with, are converted to its type.
+//! - `filter` is refused, and so is what has no meaning for integers in registers and locations: addresses as
+//!   values, arrays, structures (`unsupported`).
 //!
 //! The input is not trusted. Nesting, threads, locations, the size of an expression and of a thread are
 //! bounded, so that neither reading nor evaluating a program overflows the stack; nothing here panics.
 
+#[cfg(test)]
+mod catalogue;
 mod code;
 mod condition;
 mod expr;
+mod init;
 mod lex;
+#[cfg(test)]
+mod mistakes;
 #[cfg(test)]
 mod robustness;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unsupported;
 
 use super::program::{Code, Expect, Location, LocationId, Program};
 use crate::op::{Addr, Place};
@@ -66,12 +74,20 @@ pub struct ParseError {
 
 impl ParseError {
     fn new(at: Pos, message: impl Into<String>) -> ParseError {
-        ParseError { line: at.line, column: at.column, message: message.into() }
+        let mut message = message.into();
+        // A name can be as long as the file; nobody reads that.
+        if let Some((cut, _)) = message.char_indices().nth(MAX_MESSAGE) {
+            message.truncate(cut);
+            message.push('…');
+        }
+        ParseError { line: at.line, column: at.column, message }
     }
 }
 
 type Result<T> = core::result::Result<T, ParseError>;
 
+/// Characters of an error's message.
+const MAX_MESSAGE: usize = 300;
 /// Threads in a test.
 const MAX_THREADS: usize = 64;
 /// Shared locations in a test.
@@ -112,7 +128,8 @@ pub fn parse(text: &str) -> Result<Program> {
     let mut registers = Vec::new();
     while parser.at_thread() {
         let thread = parser.thread(threads.len())?;
-        threads.push(Code { registers: thread.registers, body: thread.body });
+        let (body, lines) = thread.body.into_iter().unzip();
+        threads.push(Code { registers: thread.registers, body, lines });
         registers.push(thread.names);
     }
     if threads.is_empty() {
@@ -124,10 +141,10 @@ pub fn parse(text: &str) -> Result<Program> {
             format!("`{thread}:{name}` is set, but there is no thread P{thread}"),
         ));
     }
+    let observed = parser.locations(&registers)?;
     let condition = parser.condition(&registers)?;
-    let locations =
-        parser.shared.into_iter().enumerate().map(|(index, it)| it.into_location(index)).collect();
-    Ok(Program { name: header.name.to_string(), locations, threads, condition, expect })
+    let locations = parser.shared.iter().enumerate().map(|(index, it)| it.location(index)).collect();
+    Ok(Program { name: header.name.to_string(), locations, threads, condition, observed, expect })
 }
 
 /// What the metadata says about the answer: `Expect=forbidden|allowed|required`, or herd's
@@ -167,16 +184,27 @@ struct Shared<'t> {
 }
 
 impl Shared<'_> {
-    fn into_location(self, index: usize) -> Location {
+    /// The location, as far as it is known.
+    fn location(&self, index: usize) -> Location {
         let ty = self.used.or(self.declared).unwrap_or(CType::INT);
         let addr = Addr(FIRST_ADDRESS + ADDRESS_STEP * index as u64);
-        Location {
-            name: self.name.to_string(),
-            place: Place::new(addr, ty.width),
-            signed: ty.signed,
-            init: self.init.unwrap_or(0),
-        }
+        let name = self.name.to_string();
+        let mut location = Location { name, place: Place::new(addr, ty.width), signed: ty.signed, init: 0 };
+        location.init = converted(&location, self.init.unwrap_or(0));
+        location
     }
+}
+
+/// A number as the location holds it: C's conversion to its type.
+fn converted(location: &Location, number: i64) -> i64 {
+    location.decode(location.encode(number))
+}
+
+/// The number in `P0`, as herd writes a thread's name.
+fn thread_name(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('P')?;
+    let number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
 struct Parser<'t> {
@@ -261,7 +289,9 @@ impl<'t> Parser<'t> {
     /// A number with an optional minus.
     fn number(&mut self) -> Result<i64> {
         let negative = self.eat("-");
-        let Kind::Number(value) = self.peek().kind else { return Err(self.unexpected("a number")) };
+        let Kind::Number(value) = self.peek().kind else {
+            return Err(self.not_a_number());
+        };
         self.advance();
         Ok(if negative { value.wrapping_neg() } else { value })
     }
@@ -303,63 +333,9 @@ impl<'t> Parser<'t> {
         Ok(id)
     }
 
-    /// `{ x = 0; [y] = 1; atomic_int z; 0:r0 = 2; }`
-    fn init_block(&mut self) -> Result<()> {
-        self.expect("{")?;
-        while !self.eat("}") {
-            if !self.eat(";") {
-                self.init_entry()?;
-                if !self.at("}") {
-                    self.expect(";")?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn init_entry(&mut self) -> Result<()> {
-        let start = self.peek().at;
-        let ty = self.optional_type()?;
-        if ty.is_some() {
-            // herd's generators write the declaration as the threads have it: `atomic_int *x;`.
-            self.eat("*");
-        }
-        if let Kind::Number(thread) = self.peek().kind {
-            self.advance();
-            self.expect(":")?;
-            let (name, _) = self.name("a register")?;
-            self.expect("=")?;
-            let value = self.number()?;
-            let thread = usize::try_from(thread).unwrap_or(usize::MAX);
-            if self.register_init.len() == MAX_REGISTERS {
-                return Err(ParseError::new(start, format!("more than {MAX_REGISTERS} registers are set")));
-            }
-            if self.register_init.iter().any(|init| (init.0, init.1) == (thread, name)) {
-                return Err(ParseError::new(start, format!("`{thread}:{name}` is set twice")));
-            }
-            self.register_init.push((thread, name, value, start));
-            return Ok(());
-        }
-        let bracketed = self.eat("[");
-        let (name, at) = self.name("a location, a register or `}`")?;
-        if bracketed {
-            self.expect("]")?;
-        }
-        let id = self.location(name, at)?;
-        let value = if self.eat("=") { self.number()? } else { 0 };
-        let shared = &mut self.shared[id.0];
-        if shared.init.replace(value).is_some() {
-            return Err(ParseError::new(at, format!("`{name}` is set twice")));
-        }
-        shared.declared = ty;
-        Ok(())
-    }
-
     /// Whether a thread's head comes next: `P` and a number.
     fn at_thread(&self) -> bool {
-        self.peek_name()
-            .and_then(|name| name.strip_prefix('P'))
-            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        self.peek_name().is_some_and(|name| thread_name(name).is_some())
     }
 
     /// `P0 (atomic_int* x, int* y) { … }`
@@ -394,9 +370,18 @@ impl<'t> Parser<'t> {
     }
 
     fn parameter(&mut self) -> Result<()> {
-        let Some(ty) = self.optional_type()? else { return Err(self.unexpected("a type")) };
+        let Some(ty) = self.optional_type()? else {
+            return Err(match self.peek() {
+                Token { kind: Kind::Name(name), at } => unsupported::unknown_type(name, at),
+                _ => self.unexpected("a type"),
+            });
+        };
         self.expect("*")?;
+        if self.at("*") {
+            return Err(unsupported::pointer_to_pointer(self.peek().at));
+        }
         let (name, at) = self.name("a parameter's name")?;
+        self.no_array()?;
         let id = self.location(name, at)?;
         let shared = &mut self.shared[id.0];
         let agrees_with_init = shared.declared.is_none_or(|declared| declared.same_bytes(ty));

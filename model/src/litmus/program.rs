@@ -25,6 +25,8 @@ pub struct Program {
     pub threads: Vec<Code>,
     /// What is asked about the final state.
     pub condition: Option<Condition>,
+    /// What the test's author wants to see of final states besides what the condition names.
+    pub observed: Vec<Term>,
     /// What the test's author expects of the condition's formula.
     pub expect: Option<Expect>,
 }
@@ -77,6 +79,15 @@ pub struct Code {
     pub registers: Vec<String>,
     /// Its instructions; the thread ends after the last.
     pub body: Vec<Instr>,
+    /// The line of the test's file that each instruction comes from; empty if there is no file.
+    pub lines: Vec<u32>,
+}
+
+impl Code {
+    /// The line of the test's file that an instruction comes from, if it comes from one.
+    pub fn line(&self, instruction: usize) -> Option<u32> {
+        self.lines.get(instruction).copied()
+    }
 }
 
 /// One instruction.

@@ -31,6 +31,8 @@ pub struct Config {
 pub struct Limits {
     /// Stores kept of one cell.
     pub history: usize,
+    /// Cells, where events are not kept; more are kept if all of them still matter.
+    pub cells: usize,
     /// Pages of 512 bytes of the program's memory for which races are remembered.
     pub pages: usize,
     /// Stores that one thread may hold back (PSO, PSLO).
@@ -43,7 +45,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { history: 1024, pages: 1 << 15, held: 64, findings: 64, patience: 100_000 }
+        Limits { history: 1024, cells: 1 << 16, pages: 1 << 15, held: 64, findings: 64, patience: 100_000 }
     }
 }
 

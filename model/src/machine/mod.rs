@@ -17,6 +17,7 @@
 //! another process, and reset it for the next execution.
 
 mod config;
+mod forget;
 #[cfg(test)]
 mod mutants;
 mod perform;
@@ -43,6 +44,10 @@ pub trait Memory {
     /// The bytes at the place now.
     fn read(&mut self, at: Place) -> Value;
 }
+
+/// Events, epochs and places in modification order are numbered with `u32`, and none of them grows faster than
+/// the number of events. What is told between two steps has room above this.
+const MOST_EVENTS: u64 = u32::MAX as u64 - (1 << 28);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
@@ -101,9 +106,13 @@ pub struct Machine<S> {
     forwarded: Option<Held>,
     woken: Vec<ThreadId>,
     objects: BTreeMap<u64, Msg>,
+    /// How many things that spinning threads may wait for were told: plain stores, and releases of locks.
+    told: u64,
     /// Whether the program has told of any allocation: dead and fresh memory exist.
     has_heap: bool,
     scratch: Vec<CellId>,
+    /// At how many cells to look for some to forget.
+    sweep_at: usize,
     /// Stores so far: the next store's stamp is one more.
     stamp: u64,
     events: u64,
@@ -132,8 +141,10 @@ impl<S: Strategy> Machine<S> {
             forwarded: None,
             woken: Vec::new(),
             objects: BTreeMap::new(),
+            told: 0,
             has_heap: false,
             scratch: Vec::new(),
+            sweep_at: config.limits.cells,
             stamp: 0,
             events: 0,
             communications: 0,
@@ -159,7 +170,8 @@ impl<S: Strategy> Machine<S> {
         self.woken.clear();
         self.objects.clear();
         self.has_heap = false;
-        (self.stamp, self.events, self.communications, self.held) = (0, 0, 0, 0);
+        self.sweep_at = self.config.limits.cells;
+        (self.stamp, self.events, self.communications, self.held, self.told) = (0, 0, 0, 0, 0);
     }
 
     /// The strategy.
@@ -207,7 +219,14 @@ impl<S: Strategy> Machine<S> {
             Model::Buffered(buffered) => buffered.spawn(parent, self.stamp),
             Model::C11(c11) => c11.spawn(parent),
         };
-        made.ok_or(TooManyThreads)?;
+        if made.is_none() {
+            // Nothing was created after all.
+            if parent.is_some() {
+                self.events -= 1;
+                self.execution.events.truncate(self.events as usize);
+            }
+            return Err(TooManyThreads);
+        }
         if let Some(parent) = parent {
             self.end_epoch(parent);
         }
@@ -241,7 +260,8 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// The thread has stopped before an operation. `state` is a fingerprint of everything in the thread that
-    /// decides what it does next, or 0 if the engine has none.
+    /// decides what it does next, or 0 if the engine has none. (A counter on the stack, or a clock that the thread
+    /// reads, decides too: an engine that cannot see these must not claim to know the state.)
     ///
     /// # Panics
     /// When the thread is not running, or the operation is none a program can do (a load that releases …).
@@ -267,7 +287,9 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// The thread went into the kernel on its own and may stay there; [`Machine::back`] says when it returns.
+    /// A thread that yields or sleeps only for a moment is better left running, with a [`Machine::hint`].
     pub fn away(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].watch.left();
         self.set_status(thread, Status::Away);
     }
 
@@ -338,7 +360,7 @@ impl<S: Strategy> Machine<S> {
         if let Some(thread) = self.picked.take() {
             return self.run(thread, memory);
         }
-        if self.events >= self.config.max_events {
+        if self.events >= self.config.max_events.min(MOST_EVENTS) {
             return Step::Limit;
         }
         if let Err(step) = self.find_enabled() {
@@ -418,7 +440,8 @@ impl<S: Strategy> Machine<S> {
                     newest.stamp != stamp && newest.value() != value
                 }
                 Found::Clash => self.space.newest_mixed(at) != stamp,
-                Found::Nothing => false,
+                // It was freed or allocated since.
+                Found::Nothing => true,
             };
             if news {
                 return true;
@@ -427,19 +450,48 @@ impl<S: Strategy> Machine<S> {
         false
     }
 
+    /// Whether the thread's loop is one that it never leaves by itself: it is in the same state again, and going
+    /// round once more would find everything as it was, and change nothing.
+    fn goes_round_for_ever(&mut self, thread: ThreadId) -> bool {
+        let it = &self.threads[thread.index()];
+        let wakes_one = |other: &Thread| matches!(other.status, Status::Asleep(at) if it.watch.wakes(at));
+        if it.spinning != Spinning::Certain
+            || it.watch.leaves()
+            || it.watch.missed_any(self.told)
+            || self.threads.iter().any(wakes_one)
+        {
+            return false;
+        }
+        it.watch.accesses().all(|(at, value, stamp)| match self.space.find(at) {
+            Found::Cell(cell) => self.space.cells[cell as usize].last().value() == value,
+            Found::Clash => self.space.newest_mixed(at) == stamp,
+            Found::Nothing => false,
+        })
+    }
+
     /// Nobody has anything new to do: only threads that spin, sleep or are away are left, or none.
     fn only_spinners(&mut self) -> Result<(), Step> {
         let away = self.threads.iter().any(|it| it.status == Status::Away);
         let mut spins = false;
-        for choice in &self.ready {
-            let it = &self.threads[choice.agent.thread().index()];
+        for index in 0..self.ready.len() {
+            let choice = self.ready[index];
             if matches!(choice.op, Op::Join { .. }) {
                 continue;
             }
             spins = true;
-            // One that may still come out of its loop by itself (counting its rounds, say) is given time to.
-            if it.spinning == Spinning::Likely && it.watch.repetitions() < self.config.limits.patience {
-                self.enabled.push(*choice);
+            let thread = choice.agent.thread();
+            let it = &self.threads[thread.index()];
+            let patient = it.watch.repetitions() < self.config.limits.patience;
+            // One that may still come out of its loop by itself (counting its rounds, say) is given time to: all
+            // the time, unless its state is unknown, or it asks the kernel and others are there.
+            let goes_on = match it.spinning {
+                _ if it.watch.leaves() => patient || !away,
+                Spinning::Likely if it.state == 0 => patient,
+                Spinning::Likely | Spinning::No => true,
+                Spinning::Certain => !self.goes_round_for_ever(thread),
+            };
+            if goes_on {
+                self.enabled.push(choice);
             }
         }
         if !self.enabled.is_empty() {
@@ -461,12 +513,25 @@ impl<S: Strategy> Machine<S> {
         Some(self.commit(thread, place, memory))
     }
 
+    /// Makes visible, one a call, what any thread holds back of a range that is about to be allocated or freed:
+    /// a store must not arrive in memory that has begun another life. `None` when there is nothing (left).
+    pub fn flush_range(&mut self, at: Addr, len: u64, memory: &mut impl Memory) -> Option<Step> {
+        let Model::Buffered(buffered) = &self.model else { return None };
+        let (thread, place) = buffered.held_in(at.0, at.0.saturating_add(len))?;
+        Some(self.commit(thread, place, memory))
+    }
+
     /// The thread releases a synchronisation object: later acquirers know what it knows now.
+    ///
+    /// Under the hardware models this, like [`Machine::acquire`], is a full barrier: under PSO and PSLO the engine
+    /// first makes the thread's stores visible with [`Machine::flush`].
     pub fn release(&mut self, thread: ThreadId, object: u64, site: Site) {
+        self.tell(thread);
         self.push(thread, site, Label::Release { object });
         match &mut self.model {
-            Model::Sc | Model::Buffered(_) => {}
+            Model::Sc => {}
             Model::Tso(tso) => tso.barrier(thread),
+            Model::Buffered(buffered) => buffered.load_barrier(thread, self.stamp),
             Model::C11(c11) => {
                 let msg = c11.publish(thread);
                 let all = self.objects.entry(object).or_insert(Msg::NOTHING);
@@ -477,13 +542,21 @@ impl<S: Strategy> Machine<S> {
         self.end_epoch(thread);
     }
 
-    /// The thread acquires a synchronisation object: it knows what every releaser knew.
+    /// The thread acquires a synchronisation object: it knows what every releaser knew. See [`Machine::release`].
     pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
+        self.threads[thread.index()].watch.looked(self.told);
         self.push(thread, site, Label::Acquire { object });
         self.learn_everything(thread);
         if let (Model::C11(c11), Some(&msg)) = (&mut self.model, self.objects.get(&object)) {
             c11.receive(thread, msg);
         }
+    }
+
+    /// The thread has told something that others may wait for.
+    #[inline]
+    fn tell(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].watch.told(self.told);
+        self.told += 1;
     }
 
     /// Under the models without clocks, synchronising means to see memory as it is.

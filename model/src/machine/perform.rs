@@ -24,8 +24,8 @@ pub(super) struct Flight {
 /// What was decided about it.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
-    /// Reads this store of the cell; `floor` is the oldest it could have read.
-    Read { cell: CellId, index: u32, floor: u32 },
+    /// Reads this store of the cell.
+    Read { cell: CellId, index: u32 },
     /// Reads its thread's own held store: [`Machine::forwarded`].
     Forward,
     /// Writes; the store takes this place in the cell.
@@ -70,6 +70,7 @@ impl<S: Strategy> Machine<S> {
         match self.space.find(at) {
             Found::Cell(cell) => Some(cell),
             Found::Nothing => {
+                self.sweep();
                 let init = Stored::initial(memory.read(at));
                 Some(self.space.make_cell(at, init))
             }
@@ -122,7 +123,7 @@ impl<S: Strategy> Machine<S> {
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value());
         }
-        Deed::Read { cell, index, floor }
+        Deed::Read { cell, index }
     }
 
     fn decide_store(
@@ -145,7 +146,7 @@ impl<S: Strategy> Machine<S> {
         };
         let last = self.space.cells[cell as usize].last_index();
         let mut index = last + 1;
-        if self.config.insertion && order.is_atomic() {
+        if self.config.insertion && order.is_atomic() && matches!(self.model, Model::C11(_)) {
             let floor = self.model.floor(&self.space.cells[cell as usize], thread, order);
             let first =
                 if is(self.config.mutant, Mutant::InsertBeforeSeen) { floor.max(1) } else { floor + 1 };
@@ -218,7 +219,7 @@ impl<S: Strategy> Machine<S> {
         how.read = (index < last).then_some(it.store(index).value());
         how.succeeds = !spurious && equal(self, index);
         if !how.succeeds {
-            return Deed::Read { cell, index, floor };
+            return Deed::Read { cell, index };
         }
         let to = if is(self.config.mutant, Mutant::RmwReadsOld) { last + 1 } else { index + 1 };
         how.hold = to <= last;
@@ -257,7 +258,7 @@ impl<S: Strategy> Machine<S> {
             return Ok(());
         };
         let expected = match deed {
-            Deed::Read { cell, index, .. } | Deed::Update { cell, index, .. } => {
+            Deed::Read { cell, index } | Deed::Update { cell, index, .. } => {
                 Some(self.space.cells[cell as usize].store(index).value())
             }
             Deed::Forward => self.forwarded.map(|held| held.value),
@@ -278,9 +279,9 @@ impl<S: Strategy> Machine<S> {
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
         let doer = self.doer(thread, site);
         let stamp = match deed {
-            Deed::Read { cell, index, floor } => {
+            Deed::Read { cell, index } => {
                 let locked = matches!(op, Op::Cas { .. });
-                self.retire_read(thread, site, cell, index, floor, order, locked)
+                self.retire_read(thread, site, cell, index, order, locked)
             }
             Deed::Forward => {
                 let held = self.forwarded.take().expect("a held store was forwarded");
@@ -299,6 +300,7 @@ impl<S: Strategy> Machine<S> {
             }
             Deed::Other => {
                 let woken = self.wake(at, &op);
+                self.threads[thread.index()].watch.woke(at.addr);
                 self.push(thread, site, Label::Wake { at, woken });
                 return Ok(());
             }
@@ -356,14 +358,12 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one event")]
-    fn retire_read(
+    pub(super) fn retire_read(
         &mut self,
         thread: ThreadId,
         site: Site,
         cell: CellId,
         index: u32,
-        floor: u32,
         order: Order,
         locked: bool,
     ) -> u64 {
@@ -379,7 +379,7 @@ impl<S: Strategy> Machine<S> {
         match &mut self.model {
             Model::Sc => {}
             Model::Tso(tso) => {
-                tso.load(it, thread, index, floor);
+                tso.load(it, thread, index);
                 if locked {
                     tso.catch_up(thread, self.stamp);
                 }
@@ -401,7 +401,7 @@ impl<S: Strategy> Machine<S> {
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one event")]
-    fn retire_write(
+    pub(super) fn retire_write(
         &mut self,
         thread: ThreadId,
         site: Site,
@@ -454,11 +454,8 @@ impl<S: Strategy> Machine<S> {
             }
             Model::C11(c11) => {
                 let msg = read.map(|read| it.store(read).msg);
-                if let (Some(msg), Some(read)) = (msg, read) {
+                if let Some(read) = read {
                     c11.load(it, thread, order, read);
-                    // `load` may have been the last to hold a clock that this message refers to: it is not,
-                    // the store itself still does.
-                    debug_assert_eq!(it.store(read).msg, msg);
                 }
                 c11.store(it, thread, order, index, stored, msg);
             }
@@ -468,22 +465,6 @@ impl<S: Strategy> Machine<S> {
         }
         self.forget_old(cell);
         self.stamp
-    }
-
-    /// Forgets stores of a cell that nobody can read any more, now and then.
-    pub(super) fn forget_old(&mut self, cell: CellId) {
-        let it = &mut self.space.cells[cell as usize];
-        if !it.is_long() {
-            return;
-        }
-        let floor = self.model.common_floor(it);
-        let c11 = if let Model::C11(c11) = &mut self.model { Some(c11) } else { None };
-        let mut c11 = c11;
-        it.forget(floor, self.config.limits.history, |stored| {
-            if let Some(c11) = &mut c11 {
-                c11.forget(stored.msg);
-            }
-        });
     }
 
     fn retire_hold(&mut self, thread: ThreadId, site: Site, at: Place, order: Order, value: Value) -> u64 {
@@ -528,10 +509,7 @@ impl<S: Strategy> Machine<S> {
     fn wait(&mut self, thread: ThreadId, at: Place, expected: Value, memory: &mut impl Memory) -> Step {
         if memory.read(at) != expected {
             let deed = match self.cell_at(at, memory) {
-                Some(cell) => {
-                    let index = self.space.cells[cell as usize].last_index();
-                    Deed::Read { cell, index, floor: index }
-                }
+                Some(cell) => Deed::Read { cell, index: self.space.cells[cell as usize].last_index() },
                 None => Deed::Mixed { reads: true, writes: false },
             };
             self.flight = Some(Flight { thread, deed });
@@ -560,6 +538,7 @@ impl<S: Strategy> Machine<S> {
             let index = (0..self.threads.len()).filter(|index| asleep(self, index)).nth(which);
             let thread = ThreadId(index.expect("the strategy chose a sleeper that does not exist") as u32);
             self.set_status(thread, Status::Running);
+            self.threads[thread.index()].watch.news();
             self.woken.push(thread);
         }
         self.woken.len() as u32

@@ -4,7 +4,7 @@
 use super::config::Finding;
 use super::{Machine, Memory};
 use crate::execution::{Access, EventId, Label, Mo, Race, Rf, Source};
-use crate::memory::cell::{Stored, Touch};
+use crate::memory::cell::Touch;
 use crate::memory::clock::Msg;
 use crate::memory::shadow::{Conflict, When};
 use crate::memory::space::{CellId, MixedByte, Space};
@@ -31,6 +31,11 @@ impl<S: Strategy> Machine<S> {
     /// The thread has made a non-atomic access that is no scheduling point: any range, a copy or a plain
     /// variable. It is checked for races; where it meets atomic cells it takes part in their histories. Called
     /// once the access has been made, so that `memory` shows what a store wrote.
+    ///
+    /// It goes to memory directly: under PSO and PSLO the engine first makes the thread's stores visible with
+    /// [`Machine::flush`]. Under the hardware models it is for data that the program does not share without
+    /// synchronisation; accesses that may race there are operations, since a load that is not decided by the
+    /// model reads memory as it is.
     pub fn plain(
         &mut self,
         thread: ThreadId,
@@ -40,7 +45,12 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        let doer = self.doer(thread, site);
+        let (doer, len) = (self.doer(thread, site), in_range(addr, len));
+        if store {
+            self.tell(thread);
+        } else {
+            self.threads[thread.index()].watch.looked(self.told);
+        }
         if self.check_range(doer, addr, len, store) {
             self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);
@@ -57,9 +67,30 @@ impl<S: Strategy> Machine<S> {
         if let Some((number, mask)) = Space::one_granule(addr, len) {
             return self.check_granule(doer, number, mask, store);
         }
+        if self.space.is_huge(len) {
+            return self.check_huge(doer, addr, len, store);
+        }
         let mut cells = false;
         for (number, mask) in Space::granules(addr, len) {
             cells |= self.check_granule(doer, number, mask, store);
+        }
+        cells
+    }
+
+    /// A range of more pages than the limit allows to remember (a big mapping, cleared or given back): it is
+    /// checked against what is remembered, and is itself remembered only there.
+    #[cold]
+    fn check_huge(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) -> bool {
+        if store {
+            self.space.all_written(addr, len);
+        }
+        let mut cells = false;
+        let known: alloc::vec::Vec<(u64, u8)> = self.space.known_granules(addr, len).collect();
+        for (number, mask) in known {
+            cells |= self.check_granule(doer, number, mask, store);
+        }
+        if let Some(freed) = self.space.freed_by(addr, len) {
+            self.found(Finding::UseAfterFree { access: doer.access(addr, len, store, false), freed });
         }
         cells
     }
@@ -202,9 +233,11 @@ impl<S: Strategy> Machine<S> {
                 // Part of a cell: its bytes go on without a history.
                 self.dissolve(place);
             } else if store {
-                self.plain_store(thread, site, cell, memory.read(place));
+                let end = self.space.cells[cell as usize].last_index() + 1;
+                self.retire_write(thread, site, cell, end, Order::Na, memory.read(place), None);
             } else {
-                self.plain_load(thread, site, cell);
+                let newest = self.space.cells[cell as usize].last_index();
+                self.retire_read(thread, site, cell, newest, Order::Na, false);
             }
         }
         self.scratch = cells;
@@ -216,46 +249,14 @@ impl<S: Strategy> Machine<S> {
                     Label::Store { at: place, order: Order::Na, value: memory.read(place), mo: Mo::Last };
                 let event = self.push(thread, site, label);
                 self.stamp += 1;
+                if let Model::Tso(tso) = &mut self.model {
+                    tso.store_mixed(thread, self.stamp);
+                }
                 self.overwrite_mixed(place, Source::Store(event), Msg::NOTHING);
             }
-        }
-    }
-
-    fn plain_store(&mut self, thread: ThreadId, site: Site, cell: CellId, value: Value) {
-        let at = self.space.cells[cell as usize].place;
-        let event = self.push(thread, site, Label::Store { at, order: Order::Na, value, mo: Mo::Last });
-        self.stamp += 1;
-        let stored = Stored::new(value, self.stamp, Source::Store(event), false);
-        let it = &mut self.space.cells[cell as usize];
-        let index = it.last_index() + 1;
-        match &mut self.model {
-            Model::Sc => {
-                it.append(stored);
-            }
-            Model::Tso(tso) => {
-                it.append(stored);
-                tso.store(it, thread, index);
-            }
-            Model::Buffered(buffered) => {
-                it.append(stored);
-                buffered.committed(it, thread, index);
-            }
-            Model::C11(c11) => c11.store(it, thread, Order::Na, index, stored, None),
-        }
-        self.forget_old(cell);
-    }
-
-    fn plain_load(&mut self, thread: ThreadId, site: Site, cell: CellId) {
-        let it = &self.space.cells[cell as usize];
-        let (index, stored, at) = (it.last_index(), *it.last(), it.place);
-        let (value, rf) = (stored.value(), Rf::One(stored.source));
-        self.push(thread, site, Label::Load { at, order: Order::Na, value, rf, locked: false });
-        let it = &mut self.space.cells[cell as usize];
-        match &mut self.model {
-            Model::Sc => {}
-            Model::Tso(tso) => tso.catch_up(thread, self.stamp),
-            Model::Buffered(buffered) => buffered.load(it, thread, index),
-            Model::C11(c11) => c11.load(it, thread, Order::Na, index),
+        } else if let Model::Tso(tso) = &mut self.model {
+            // It has read the end of the log, where bytes without a history are too.
+            tso.catch_up(thread, self.stamp);
         }
     }
 
@@ -266,8 +267,10 @@ impl<S: Strategy> Machine<S> {
         for &cell in &cells {
             let it = &self.space.cells[cell as usize];
             let (place, last) = (it.place, *it.last());
-            let uninitialised = it.uninitialised && it.last_index() == 0;
+            let untouched = it.uninitialised && it.last_index() == 0;
             for byte in place.addr.0..place.end() {
+                // Perhaps only some of them were fresh when the cell was made.
+                let uninitialised = untouched && self.space.is_fresh(Addr(byte));
                 if let Model::C11(c11) = &mut self.model {
                     c11.share(last.msg);
                 }
@@ -323,7 +326,10 @@ impl<S: Strategy> Machine<S> {
         let mut rf = Rf::One(Source::Init);
         if read.is_some() {
             rf = self.rf_of_mixed(at);
-            if (at.addr.0..at.end()).any(|byte| self.space.mixed(byte).is_some_and(|it| it.uninitialised)) {
+            let mut bytes = at.addr.0..at.end();
+            if order.is_atomic()
+                && bytes.any(|byte| self.space.mixed(byte).is_some_and(|it| it.uninitialised))
+            {
                 self.found_uninitialised(thread, site, at);
             }
             for byte in at.addr.0..at.end() {
@@ -398,7 +404,10 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// Memory from the allocator: what was there before is forgotten.
+    ///
+    /// Under PSO and PSLO the engine first calls [`Machine::flush_range`], here and for [`Machine::free`].
     pub fn alloc(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64, zeroed: bool) {
+        let len = in_range(at, len);
         self.has_heap = true;
         self.push(thread, site, Label::Alloc { at, len });
         self.forget_range(at, len);
@@ -408,7 +417,7 @@ impl<S: Strategy> Machine<S> {
     /// Memory goes back to the allocator: touching it from now on is a bug, and freeing it while another
     /// thread may still be using it is a race.
     pub fn free(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
-        let doer = self.doer(thread, site);
+        let (doer, len) = (self.doer(thread, site), in_range(at, len));
         if self.check_range(doer, at, len, true) {
             self.check_cells(doer, at, len, true);
         }
@@ -420,20 +429,37 @@ impl<S: Strategy> Machine<S> {
     }
 
     fn forget_range(&mut self, at: Addr, len: u64) {
-        let mut cells = alloc::vec::Vec::new();
+        let end = at.0.saturating_add(len);
+        let mut cells = core::mem::take(&mut self.scratch);
         self.space.cells_in(at, len, &mut cells);
-        let Machine { space, model, .. } = self;
         for &cell in &cells {
+            let place = self.space.cells[cell as usize].place;
+            if place.addr.0 < at.0 || place.end() > end {
+                // The bytes outside live on.
+                self.dissolve(place);
+                continue;
+            }
+            let Machine { space, model, .. } = self;
             space.remove_cell(cell, |stored| {
                 if let Model::C11(c11) = model {
                     c11.forget(stored.msg);
                 }
             });
         }
-        space.remove_mixed(at.0, at.0.saturating_add(len), |byte| {
+        self.scratch = cells;
+        let Machine { space, model, .. } = self;
+        space.remove_mixed(at.0, end, |byte| {
             if let Model::C11(c11) = model {
                 c11.forget(byte.msg);
             }
         });
+        if let Model::Buffered(buffered) = model {
+            buffered.drop_range(at.0, end);
+        }
     }
+}
+
+/// The length of a range, cut off at the end of the address space.
+fn in_range(addr: Addr, len: u64) -> u64 {
+    len.min(u64::MAX - addr.0)
 }

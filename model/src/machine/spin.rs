@@ -7,10 +7,12 @@
 //! taken as a hint.
 //!
 //! What the machine makes of it: a spinning thread is not enabled until a place it reads has a store that it
-//! has not seen, with another value than it saw, or nothing else can run; and it reads the newest stores, since stores become visible in
-//! finite time. That only ever takes choices away, so it is sound whatever this file believes.
+//! has not seen, with another value than it saw, or nothing else can run; and it reads the newest stores, since
+//! stores become visible in finite time. That only ever takes choices away, so it is sound whatever this file
+//! believes. To say that a thread will *never* come out of its loop takes more: the same state again, and a round
+//! that would find and leave everything as it is ([`Machine::goes_round_for_ever`](super::Machine)).
 
-use crate::op::{Place, Site, Value};
+use crate::op::{Addr, Place, Site, Value};
 use alloc::vec::Vec;
 
 /// How sure it is that a thread goes round.
@@ -49,6 +51,12 @@ pub(crate) struct Watch {
     seen: Vec<Seen>,
     repetitions: u32,
     hinted: bool,
+    /// The futex words whose sleepers it wakes in its loop.
+    wakes: Vec<Addr>,
+    /// It looks at things that are told and not asked (plain memory, locks): up to which of these it has seen.
+    told: Option<u64>,
+    /// It goes into the kernel in its loop: who knows what happens there.
+    leaves: bool,
 }
 
 impl Watch {
@@ -105,6 +113,48 @@ impl Watch {
         self.seen.clear();
         self.repetitions = 0;
         self.hinted = false;
+        self.wakes.clear();
+        self.told = None;
+        self.leaves = false;
+    }
+
+    /// It has woken the sleepers of a futex word, or there were none.
+    pub(crate) fn woke(&mut self, at: Addr) {
+        if !self.wakes.contains(&at) {
+            self.wakes.push(at);
+        }
+    }
+
+    /// Whether it wakes sleepers of this futex word.
+    pub(crate) fn wakes(&self, at: Addr) -> bool {
+        self.wakes.contains(&at)
+    }
+
+    /// It has looked at something that is only told, after `told` of these were.
+    pub(crate) fn looked(&mut self, told: u64) {
+        self.told = Some(told);
+    }
+
+    /// It has told something itself, the one after the first `before`.
+    pub(crate) fn told(&mut self, before: u64) {
+        if self.told == Some(before) {
+            self.told = Some(before + 1);
+        }
+    }
+
+    /// Whether what it looked at may have changed since.
+    pub(crate) fn missed_any(&self, told: u64) -> bool {
+        self.told.is_some_and(|seen| seen != told)
+    }
+
+    /// It has gone into the kernel.
+    pub(crate) fn left(&mut self) {
+        self.leaves = true;
+    }
+
+    /// Whether it goes into the kernel in its loop.
+    pub(crate) fn leaves(&self) -> bool {
+        self.leaves
     }
 
     /// How long it has gone round.
@@ -115,6 +165,11 @@ impl Watch {
     /// The places it reads in its loop, with the value and the stamp of the store that it saw last.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (Place, Value, u64)> + '_ {
         self.seen.iter().filter(|seen| !seen.store).map(|seen| (seen.at, seen.value, seen.stamp))
+    }
+
+    /// Everything that it reads and writes in its loop, likewise.
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = (Place, Value, u64)> + '_ {
+        self.seen.iter().map(|seen| (seen.at, seen.value, seen.stamp))
     }
 }
 

@@ -173,6 +173,12 @@ impl Cell {
         self.lane(slot).map_or(self.base, |lane| lane.last.1.max(self.base))
     }
 
+    /// Whether that is the store `index`.
+    #[inline]
+    pub(crate) fn touched_last(&self, slot: Slot, index: u32) -> bool {
+        self.lane(slot).is_some_and(|lane| lane.last.1 == index)
+    }
+
     #[inline]
     fn lane(&self, slot: Slot) -> Option<&Lane> {
         self.lanes.iter().find(|lane| lane.slot == slot)

@@ -203,6 +203,16 @@ impl Clocks {
         }
     }
 
+    /// Whether the clock of the thread in `slot` has all that the message says.
+    pub(crate) fn includes(&self, clock: ClockId, slot: Slot, msg: Msg) -> bool {
+        let has = |half: &[u32], of: Slot, epoch: u32| of == slot || half[usize::from(of)] >= epoch;
+        let covers =
+            |mine: &[u32], theirs: &[u32]| (0..).zip(theirs).all(|(of, &epoch)| has(mine, of, epoch));
+        covers(self.view(clock), self.view(msg.clock))
+            && covers(self.hb(clock), self.hb(msg.clock))
+            && has(self.hb(clock), msg.slot, msg.epoch)
+    }
+
     /// The join of two messages, as a new reference; neither argument is released.
     pub(crate) fn merge(&mut self, a: Msg, b: Msg) -> Msg {
         if b.is_nothing() || a == b {

@@ -90,6 +90,8 @@ pub(crate) struct Space {
     granules: Vec<Granule>,
     /// The page number of each page of `granules`.
     pages: Vec<u64>,
+    /// In how many granules of each page cells live: such a page stays.
+    occupied: Vec<u8>,
     index: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
     recent: [(u64, u32); RECENT],
     page_limit: usize,
@@ -110,6 +112,7 @@ impl Space {
         Space {
             granules: Vec::new(),
             pages: Vec::new(),
+            occupied: Vec::new(),
             index: HashMap::default(),
             recent: [(u64::MAX, 0); RECENT],
             page_limit: page_limit.max(1),
@@ -127,6 +130,7 @@ impl Space {
     pub(crate) fn clear(&mut self) {
         self.granules.clear();
         self.pages.clear();
+        self.occupied.clear();
         self.index.clear();
         self.recent = [(u64::MAX, 0); RECENT];
         self.hand = 0;
@@ -159,6 +163,41 @@ impl Space {
         })
     }
 
+    /// Whether a range has more pages than it makes sense to make for one access.
+    pub(crate) fn is_huge(&self, len: u64) -> bool {
+        len / (PAGE * GRANULE) > self.page_limit as u64 / 2
+    }
+
+    /// The pages of a range that exist, in order of address: walks those, or the range, whichever is shorter.
+    fn pages_in(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let (first, last) = (start / (PAGE * GRANULE), end.saturating_sub(1) / (PAGE * GRANULE));
+        let few = start < end && (last - first) < 4.max(self.pages.len() as u64 / 16);
+        let mut many = Vec::new();
+        if start < end && !few {
+            let pages = (0..).zip(&self.pages).filter(|(_, page)| (first..=last).contains(page));
+            many.extend(pages.map(|(at, &page)| (page, at)));
+            many.sort_unstable();
+        }
+        let few = if few { first..last + 1 } else { 0..0 };
+        few.filter_map(|page| Some((page, *self.index.get(&page)?))).chain(many)
+    }
+
+    /// The part of a range that lies on a page of it.
+    fn part_on(page: u64, start: u64, end: u64) -> (Addr, u64) {
+        let from = start.max(page * PAGE * GRANULE);
+        let to = end.min((page + 1).saturating_mul(PAGE * GRANULE));
+        (Addr(from), to - from)
+    }
+
+    /// The granules of a range in pages that exist, as (number, mask of the bytes inside the range).
+    pub(crate) fn known_granules(&self, addr: Addr, len: u64) -> impl Iterator<Item = (u64, u8)> + '_ {
+        let (start, end) = (addr.0, addr.0.saturating_add(len));
+        self.pages_in(start, end).flat_map(move |(page, _)| {
+            let (addr, len) = Space::part_on(page, start, end);
+            Space::granules(addr, len)
+        })
+    }
+
     /// The granule's index, making its page if need be.
     #[inline]
     fn granule_index(&mut self, number: u64) -> usize {
@@ -184,6 +223,7 @@ impl Space {
             Some(at) => at,
             None => {
                 self.pages.push(page);
+                self.occupied.push(0);
                 self.granules.resize(self.granules.len() + PAGE as usize, BLANK);
                 self.pages.len() as u32 - 1
             }
@@ -196,17 +236,17 @@ impl Space {
         at
     }
 
-    /// A page to give up, when there are as many as allowed: one that holds no cell. Losing a race shadow can
-    /// only lose a race.
+    /// A page to give up, when there are as many as allowed: one that holds no cell, if one of the next few is
+    /// such. Losing a race shadow can only lose a race.
     fn victim(&mut self) -> Option<u32> {
         if self.pages.len() < self.page_limit {
             return None;
         }
         let count = self.pages.len();
-        let at = (0..count).map(|step| (self.hand + step) % count).find(|at| {
-            let range = at * PAGE as usize..(at + 1) * PAGE as usize;
-            self.granules[range].iter().all(|granule| granule.cell == NO_CELL)
-        })?;
+        // Only a few are looked at each time, so that this does not cost more the more pages there are.
+        let (hand, some) = (self.hand, count.min(64));
+        self.hand = (hand + some) % count;
+        let at = (hand..hand + some).map(|at| at % count).find(|&at| self.occupied[at] == 0)?;
         self.hand = (at + 1) % count;
         for index in at * PAGE as usize..(at + 1) * PAGE as usize {
             let mut granule = self.granules[index];
@@ -311,12 +351,11 @@ impl Space {
         };
         for (number, _) in Space::granules(place.addr, u64::from(place.width)) {
             let index = self.granule_index(number);
-            let granule = &mut self.granules[index];
-            match granule.cell {
-                NO_CELL => granule.cell = cell,
+            match self.granules[index].cell {
+                NO_CELL => self.set_cell(index, cell),
                 CROWD => self.crowds.entry(number).or_default().push(cell),
                 other => {
-                    granule.cell = CROWD;
+                    self.set_cell(index, CROWD);
                     self.crowds.insert(number, vec![other, cell]);
                 }
             }
@@ -324,21 +363,48 @@ impl Space {
         cell
     }
 
-    /// The cells that share a byte with the range.
-    pub(crate) fn cells_in(&mut self, addr: Addr, len: u64, into: &mut Vec<CellId>) {
+    /// How many cells there are.
+    pub(crate) fn live_cells(&self) -> usize {
+        self.cells.len() - self.free_cells.len()
+    }
+
+    /// Every cell.
+    pub(crate) fn cell_ids(&self) -> Vec<CellId> {
+        let mut live = vec![true; self.cells.len()];
+        for &cell in &self.free_cells {
+            live[cell as usize] = false;
+        }
+        (0..).zip(live).filter_map(|(cell, live)| live.then_some(cell)).collect()
+    }
+
+    /// Says what lives in a granule, and keeps count of the page's.
+    fn set_cell(&mut self, index: usize, cell: u32) {
+        let old = core::mem::replace(&mut self.granules[index].cell, cell);
+        let occupied = &mut self.occupied[index / PAGE as usize];
+        *occupied -= u8::from(old != NO_CELL);
+        *occupied += u8::from(cell != NO_CELL);
+    }
+
+    /// The cells that share a byte with the range, by address. (A page with cells exists: it is never given up.)
+    pub(crate) fn cells_in(&self, addr: Addr, len: u64, into: &mut Vec<CellId>) {
         into.clear();
-        let end = addr.0.saturating_add(len);
-        for (number, _) in Space::granules(addr, len) {
-            let index = self.granule_index(number);
-            let crowd = match self.granules[index].cell {
-                NO_CELL => continue,
-                CROWD => self.crowds.get(&number).map_or(&[][..], Vec::as_slice),
-                ref one => core::slice::from_ref(one),
-            };
-            for &cell in crowd {
-                let place = self.cells[cell as usize].place;
-                if place.addr.0 < end && addr.0 < place.end() && !into.contains(&cell) {
-                    into.push(cell);
+        let (start, end) = (addr.0, addr.0.saturating_add(len));
+        for (page, at) in self.pages_in(start, end) {
+            let (part, len) = Space::part_on(page, start, end);
+            for (number, _) in Space::granules(part, len) {
+                let index = (u64::from(at) * PAGE + number % PAGE) as usize;
+                let crowd = match self.granules[index].cell {
+                    NO_CELL => continue,
+                    CROWD => self.crowds.get(&number).map_or(&[][..], Vec::as_slice),
+                    ref one => core::slice::from_ref(one),
+                };
+                for &cell in crowd {
+                    let place = self.cells[cell as usize].place;
+                    // One that began in an earlier granule of the range is in the list already.
+                    let first = (place.addr.0 / GRANULE).max(start / GRANULE);
+                    if place.addr.0 < end && start < place.end() && first == number {
+                        into.push(cell);
+                    }
                 }
             }
         }
@@ -350,27 +416,43 @@ impl Space {
         self.cells[cell as usize].stores().for_each(&mut gone);
         for (number, _) in Space::granules(place.addr, u64::from(place.width)) {
             let index = self.granule_index(number);
-            let granule = &mut self.granules[index];
-            if granule.cell == CROWD {
+            if self.granules[index].cell == CROWD {
                 if let Some(crowd) = self.crowds.get_mut(&number) {
                     crowd.retain(|&other| other != cell);
                 }
+                self.disperse(number);
             } else {
-                granule.cell = NO_CELL;
+                self.set_cell(index, NO_CELL);
             }
         }
         self.free_cells.push(cell);
+    }
+
+    /// A crowded granule with at most one cell left and no mixed byte is an ordinary one again.
+    fn disperse(&mut self, number: u64) {
+        let bytes = number * GRANULE..=number * GRANULE + (GRANULE - 1);
+        let crowd = self.crowds.get(&number).map_or(&[][..], Vec::as_slice);
+        let left = match *crowd {
+            [] => NO_CELL,
+            [one] => one,
+            _ => return,
+        };
+        if self.mixed.range(bytes).next().is_none() {
+            self.crowds.remove(&number);
+            let index = self.granule_index(number);
+            self.set_cell(index, left);
+        }
     }
 
     /// Makes bytes mixed, or gives mixed bytes a new store.
     pub(crate) fn set_mixed(&mut self, at: u64, byte: MixedByte) -> Option<MixedByte> {
         let number = at / GRANULE;
         let index = self.granule_index(number);
-        let granule = &mut self.granules[index];
-        if granule.cell != CROWD {
-            let crowd = if granule.cell == NO_CELL { Vec::new() } else { vec![granule.cell] };
+        let cell = self.granules[index].cell;
+        if cell != CROWD {
+            let crowd = if cell == NO_CELL { Vec::new() } else { vec![cell] };
             self.crowds.insert(number, crowd);
-            granule.cell = CROWD;
+            self.set_cell(index, CROWD);
         }
         self.mixed.insert(at, byte)
     }
@@ -401,6 +483,7 @@ impl Space {
         while let Some((&at, &byte)) = self.mixed.range(start..end).next() {
             self.mixed.remove(&at);
             gone(byte);
+            self.disperse(at / GRANULE);
         }
     }
 
@@ -429,6 +512,9 @@ impl Space {
 
     /// The range is memory from the allocator now, or (`freed`) given back. The caller has removed its cells.
     pub(crate) fn set_heap(&mut self, addr: Addr, len: u64, zeroed: bool, freed: Option<Access>) {
+        if len == 0 {
+            return;
+        }
         let (start, end) = (addr.0, addr.0.saturating_add(len));
         self.cut_heap(start, end, |_| true);
         match freed {
@@ -440,36 +526,24 @@ impl Space {
             }
             None => {}
         }
-        // Only pages that exist hold state of their own; walk those, or the range, whichever is shorter.
-        let (first, last) = (start / (PAGE * GRANULE), end.saturating_sub(1) / (PAGE * GRANULE));
-        if len == 0 {
-            return;
-        }
-        if (last - first) < self.pages.len() as u64 {
-            for page in first..=last {
-                if let Some(&at) = self.index.get(&page) {
-                    self.reset_page(at, page, start, end, zeroed, freed.is_some());
-                }
-            }
-        } else {
-            for at in 0..self.pages.len() {
-                let page = self.pages[at];
-                if (first..=last).contains(&page) {
-                    self.reset_page(at as u32, page, start, end, zeroed, freed.is_some());
-                }
+        // Only pages that exist hold state of their own.
+        let pages: Vec<(u64, u32)> = self.pages_in(start, end).collect();
+        for (page, at) in pages {
+            let (addr, len) = Space::part_on(page, start, end);
+            for (number, mask) in Space::granules(addr, len) {
+                let granule = &mut self.granules[(u64::from(at) * PAGE + number % PAGE) as usize];
+                self.shadows.drop_shadow(&mut granule.shadow);
+                // One freed byte is enough for the mark: who freed which is in `heap`.
+                granule.freed = freed.is_some() || (granule.freed && mask != u8::MAX);
+                granule.fresh =
+                    if freed.is_some() || zeroed { granule.fresh & !mask } else { granule.fresh | mask };
             }
         }
     }
 
-    fn reset_page(&mut self, at: u32, page: u64, start: u64, end: u64, zeroed: bool, freed: bool) {
-        let bytes = page * PAGE * GRANULE;
-        let (from, to) = (start.max(bytes), end.min(bytes + PAGE * GRANULE));
-        for (number, mask) in Space::granules(Addr(from), to - from) {
-            let granule = &mut self.granules[(u64::from(at) * PAGE + number % PAGE) as usize];
-            self.shadows.drop_shadow(&mut granule.shadow);
-            granule.freed = freed;
-            granule.fresh = if freed || zeroed { granule.fresh & !mask } else { granule.fresh | mask };
-        }
+    /// A range too long to be remembered byte by byte has been written.
+    pub(crate) fn all_written(&mut self, addr: Addr, len: u64) {
+        self.cut_heap(addr.0, addr.0.saturating_add(len), |state| matches!(state, Heap::Fresh));
     }
 }
 

@@ -73,6 +73,10 @@ impl Buffered {
     /// A new thread; `end` is the length of the log of commits.
     pub(crate) fn spawn(&mut self, parent: Option<ThreadId>, end: u64) -> Option<()> {
         Slot::try_from(self.threads.len()).ok()?;
+        // Creating a thread is a full barrier; the engine has flushed the parent's stores.
+        if let Some(parent) = parent {
+            self.load_barrier(parent, end);
+        }
         let floor = parent.map_or(0, |_| end);
         self.threads.push(Thread { floor, ..Thread::default() });
         Some(())
@@ -154,6 +158,22 @@ impl Buffered {
             held.iter().position(|it| it.place == place)?
         };
         held.remove(index)
+    }
+
+    /// A held store that shares a byte with the range, the oldest of its thread.
+    pub(crate) fn held_in(&self, start: u64, end: u64) -> Option<(ThreadId, Place)> {
+        let within = |held: &&Held| held.place.addr.0 < end && start < held.place.end();
+        (0..).zip(&self.threads).find_map(|(id, it)| {
+            let held = it.held.iter().find(within)?;
+            Some((ThreadId(id), held.place))
+        })
+    }
+
+    /// The memory begins a new life. What somebody still holds back of it never arrives.
+    pub(crate) fn drop_range(&mut self, start: u64, end: u64) {
+        for it in &mut self.threads {
+            it.held.retain(|held| held.place.end() <= start || end <= held.place.addr.0);
+        }
     }
 
     /// A held store that must be committed before the thread can perform the operation, oldest first; a thread

@@ -100,7 +100,7 @@ impl C11 {
 
     /// A new thread, in the order of ids. `None` when there are more threads than slots.
     pub(crate) fn spawn(&mut self, parent: Option<ThreadId>) -> Option<()> {
-        let (slot, epoch) = self.take_slot()?;
+        let (slot, epoch) = self.take_slot(parent.is_some())?;
         self.clocks.reserve(slot);
         let mut cur = EMPTY;
         if let Some(parent) = parent {
@@ -123,13 +123,15 @@ impl C11 {
     }
 
     /// A slot that is free, and its first epoch: one whose old owner everybody alive knows completely, so that
-    /// a new owner's epochs can follow the old one's.
-    fn take_slot(&mut self) -> Option<(Slot, u32)> {
+    /// a new owner's epochs can follow the old one's. A thread without a parent knows nobody, so it (`informed`
+    /// is false) gets a new one: whoever knows its epochs must know the old owner too.
+    fn take_slot(&mut self, informed: bool) -> Option<(Slot, u32)> {
         let known = |&(slot, epoch): &(Slot, u32)| {
             let alive = self.threads.iter().filter(|it| it.alive);
             alive.clone().all(|it| self.clocks.hb(it.cur)[usize::from(slot)] >= epoch)
         };
-        if let Some(index) = self.dead.iter().take(4).position(known) {
+        let reusable = if informed { &self.dead[..self.dead.len().min(4)] } else { &[] };
+        if let Some(index) = reusable.iter().position(known) {
             let (slot, epoch) = self.dead.remove(index);
             return Some((slot, epoch + 1));
         }
@@ -186,6 +188,11 @@ impl C11 {
         let merged = self.clocks.merge(*msg, more);
         self.clocks.release(msg.clock);
         *msg = merged;
+    }
+
+    /// Whether acquiring the message would tell no living thread anything.
+    pub(crate) fn everybody_knows(&self, msg: Msg) -> bool {
+        self.threads.iter().filter(|it| it.alive).all(|it| self.clocks.includes(it.cur, it.slot, msg))
     }
 
     /// One more reference to a message.

@@ -76,9 +76,10 @@ impl Tso {
         alive.map(|(id, _)| self.floor(cell, ThreadId(id))).min().unwrap_or(cell.last_index())
     }
 
-    /// A load has read store `index`, `floor` being the oldest it could have.
-    pub(crate) fn load(&mut self, cell: &Cell, thread: ThreadId, index: u32, floor: u32) {
-        if index > floor && !is(self.mutant, Mutant::TsoLoadStaysBehind) {
+    /// A load has read store `index`. Its own store a thread may read before it is in the log; any other one moves
+    /// the thread up to there, also when that was the only store left to read.
+    pub(crate) fn load(&mut self, cell: &Cell, thread: ThreadId, index: u32) {
+        if !cell.touched_last(slot(thread), index) && !is(self.mutant, Mutant::TsoLoadStaysBehind) {
             let it = &mut self.threads[thread.index()];
             it.position = it.position.max(cell.store(index).stamp);
         }

@@ -65,9 +65,8 @@ fn c11(a: &Choice, b: &Choice) -> bool {
         return true;
     }
     match (is_sc(&a.op), is_sc(&b.op)) {
-        // An SC access touches `sc` at its own place only, a fence all of it. Two loads of one place would
-        // commute by the rules (an SC load leaves `sc` alone); dependent all the same, lest a rule that lets
-        // them raise it break the reduction silently.
+        // An SC access touches `sc` at its own place only, a fence all of it. Two loads of one place do not
+        // commute: each raises what the other may read.
         (true, true) => is_fence(&a.op) || is_fence(&b.op) || overlap(a, b),
         // A step that is not SC never looks at `sc`; loads do not change histories; and fences (SC ones too,
         // against others that are not) work on their own thread's views.

@@ -35,6 +35,8 @@ pub(crate) struct Explored {
     pub(crate) states: BTreeSet<State>,
     /// Whether these are all there are.
     pub(crate) complete: bool,
+    /// Whether any execution had a race.
+    pub(crate) race: bool,
 }
 
 /// Runs up to `limit` executions of the program, loops going back at most `unroll` times.
@@ -42,20 +44,18 @@ pub(crate) struct Explored {
 /// # Panics
 /// When an execution does not satisfy its model's axioms, or ends in a way that a litmus program cannot.
 pub(crate) fn explore(program: &Program, setup: Setup, unroll: u32, limit: usize) -> Explored {
-    explore_by(program, setup, unroll, limit, Exhaustive::new(setup.model))
+    explore_by(program, setup.config(), unroll, limit, Exhaustive::new(setup.model))
 }
 
 /// The same, by a given exploration: with or without leaving out what is known to be the same.
 pub(crate) fn explore_by(
     program: &Program,
-    setup: Setup,
+    config: Config,
     unroll: u32,
     limit: usize,
     exhaustive: Exhaustive,
 ) -> Explored {
-    let mut config = Config::new(setup.model);
-    config.insertion = setup.insertion;
-    config.spin = false;
+    let what = format!("{} {}", config.model, if config.insertion { "with insertion" } else { "" });
     let mut machine = Machine::new(config, exhaustive);
     let mut explored = Explored::default();
     for _ in 0..limit {
@@ -65,12 +65,13 @@ pub(crate) fn explore_by(
                 let execution = machine.execution();
                 if let Err(violation) = certify(execution) {
                     let (text, events) = (random::show(program), random::show_execution(execution));
-                    panic!("{}, {}: {violation:?}\n{text}\n{events}", program.name, setup.name);
+                    panic!("{}, {what}: {violation:?}\n{text}\n{events}", program.name);
                 }
             }
             End::Abandoned => {}
-            other => panic!("{}, {}: {other:?}", program.name, setup.name),
+            other => panic!("{}, {what}: {other:?}", program.name),
         }
+        explored.race |= !machine.findings().is_empty();
         if outcome.end == End::Finished {
             explored.states.insert(outcome.state);
         }
@@ -84,6 +85,14 @@ pub(crate) fn explore_by(
 }
 
 impl Setup {
+    /// The machine's settings: no spinning rule, since that would leave executions out.
+    pub(crate) fn config(self) -> Config {
+        let mut config = Config::new(self.model);
+        config.insertion = self.insertion;
+        config.spin = false;
+        config
+    }
+
     /// The models of the oracle whose outcomes must contain the machine's.
     pub(crate) const fn allowing(self) -> &'static [Model] {
         match self.model {

@@ -41,7 +41,8 @@ pub(crate) fn program(seed: u64, index: u64) -> Program {
         init: 0,
     };
     let locations = (0..cells).map(location).collect();
-    Program { name: format!("random-{seed}-{index}"), locations, threads, condition: None, expect: None }
+    let name = format!("random-{seed}-{index}");
+    Program { name, locations, threads, condition: None, observed: Vec::new(), expect: None }
 }
 
 struct Generator {

@@ -21,12 +21,13 @@ pub(super) struct Thread<'t> {
     visible: Vec<Option<usize>>,
     /// How many blocks are open.
     depth: usize,
-    pub(super) body: Vec<Instr>,
+    /// Instructions, and the lines they come from.
+    pub(super) body: Vec<(Instr, u32)>,
 }
 
 impl<'t> Thread<'t> {
-    pub(super) fn emit(&mut self, instr: Instr) {
-        self.body.push(instr);
+    pub(super) fn emit(&mut self, instr: Instr, at: Pos) {
+        self.body.push((instr, at.line));
     }
 
     fn new_register(&mut self, name: String) -> Reg {
@@ -71,11 +72,11 @@ impl<'t> Thread<'t> {
 
     /// `to = value`. The result of an access that has just been emitted goes to `to` directly: tests read
     /// better, and states have fewer registers, without a temporary for each load.
-    pub(super) fn assign(&mut self, to: Reg, value: Expr) {
+    pub(super) fn assign(&mut self, to: Reg, value: Expr, at: Pos) {
         if let Expr::Reg(temporary) = value
             && temporary.0 + 1 == self.registers.len()
             && self.registers[temporary.0].starts_with('$')
-            && let Some(result) = self.body.last_mut().and_then(result_of)
+            && let Some(result) = self.body.last_mut().and_then(|(instr, _)| result_of(instr))
             && *result == temporary
         {
             *result = to;
@@ -83,33 +84,34 @@ impl<'t> Thread<'t> {
             self.visible.pop();
             return;
         }
-        self.emit(Instr::Set { to, value });
+        self.emit(Instr::Set { to, value }, at);
     }
 
     /// Appends instructions whose jumps count from their own beginning.
-    pub(super) fn append(&mut self, fragment: Vec<Instr>) {
+    pub(super) fn append(&mut self, fragment: Vec<(Instr, u32)>) {
         let base = self.body.len();
-        self.body.extend(fragment.into_iter().map(|mut instr| {
+        self.body.extend(fragment.into_iter().map(|(mut instr, line)| {
             if let Instr::JumpIfZero { to, .. } | Instr::Jump { to } | Instr::Repeat { to } = &mut instr {
                 *to += base;
             }
-            instr
+            (instr, line)
         }));
     }
 
     /// A jump ahead, to a place that [`Thread::land`] tells later.
-    pub(super) fn jump(&mut self, unless: Option<Expr>) -> Ahead {
-        self.emit(match unless {
+    pub(super) fn jump(&mut self, unless: Option<Expr>, at: Pos) -> Ahead {
+        let instr = match unless {
             Some(condition) => Instr::JumpIfZero { condition, to: 0 },
             None => Instr::Jump { to: 0 },
-        });
+        };
+        self.emit(instr, at);
         Ahead(self.body.len() - 1)
     }
 
     /// The jump goes to what is emitted next.
     pub(super) fn land(&mut self, Ahead(jump): Ahead) {
         let here = self.body.len();
-        if let Instr::JumpIfZero { to, .. } | Instr::Jump { to } = &mut self.body[jump] {
+        if let Instr::JumpIfZero { to, .. } | Instr::Jump { to } = &mut self.body[jump].0 {
             *to = here;
         }
     }
@@ -140,7 +142,7 @@ impl<'t> Parser<'t> {
     pub(super) fn initialise(&mut self, name: &'t str, value: i64, at: Pos) -> Result<()> {
         self.not_a_parameter(name, at)?;
         let to = self.thread.register(name);
-        self.thread.emit(Instr::Set { to, value: Expr::Const(value) });
+        self.thread.emit(Instr::Set { to, value: Expr::Const(value) }, at);
         self.thread.declare_by_assignment(to);
         Ok(())
     }
@@ -193,6 +195,7 @@ impl<'t> Parser<'t> {
             self.step(name, at, up)?;
             return self.expect(";");
         }
+        self.supported_statement()?;
         match self.peek_name() {
             Some("if") => self.if_statement(),
             Some("while") => self.while_statement(),
@@ -209,6 +212,7 @@ impl<'t> Parser<'t> {
                     self.step(name, at, following.is("++"))?;
                 } else if self.assignment()?.is_none() {
                     self.advance();
+                    self.supported_operator()?;
                     return Err(self.unexpected(&format!("`=` or `(` after `{name}`")));
                 }
                 self.expect(";")
@@ -222,17 +226,17 @@ impl<'t> Parser<'t> {
         let to = self.readable(name, at)?;
         let op = if up { BinaryOp::Add } else { BinaryOp::Sub };
         let value = Expr::Binary(op, Box::new(Expr::Reg(to)), Box::new(Expr::Const(1)));
-        self.thread.emit(Instr::Set { to, value });
+        self.thread.emit(Instr::Set { to, value }, at);
         Ok(())
     }
 
     /// `*x = value;`
     fn dereferenced_store(&mut self) -> Result<()> {
-        self.expect("*")?;
+        let start = self.advance().at;
         let (at, ty) = self.shared_pointer()?;
         self.expect("=")?;
         let value = self.expression()?;
-        self.thread.emit(Instr::Store { at, value, order: access_order(ty) });
+        self.thread.emit(Instr::Store { at, value, order: access_order(ty) }, start);
         self.expect(";")
     }
 
@@ -240,8 +244,12 @@ impl<'t> Parser<'t> {
     fn declaration(&mut self) -> Result<()> {
         self.optional_type()?;
         loop {
+            if self.at("*") {
+                return Err(ParseError::new(self.peek().at, "pointers in registers are not supported"));
+            }
             let (name, at) = self.name("a register's name")?;
             self.not_a_parameter(name, at)?;
+            self.no_array()?;
             // The init block and assignments declare at depth 0; to say the type later is no harm.
             if self.thread.lookup(name).is_some_and(|reg| self.thread.visible[reg.0] > Some(0)) {
                 return Err(ParseError::new(at, format!("`{name}` is declared twice")));
@@ -249,7 +257,7 @@ impl<'t> Parser<'t> {
             let to = self.thread.register(name);
             if self.eat("=") {
                 let value = self.expression()?;
-                self.thread.assign(to, value);
+                self.thread.assign(to, value, at);
             }
             // Only now: an initialiser that reads its own register is a mistake.
             let depth = self.thread.depth;
@@ -268,12 +276,12 @@ impl<'t> Parser<'t> {
     }
 
     fn if_statement(&mut self) -> Result<()> {
-        self.advance();
+        let at = self.advance().at;
         let condition = self.condition_in_parentheses()?;
-        let over_then = self.thread.jump(Some(condition));
+        let over_then = self.thread.jump(Some(condition), at);
         self.statement()?;
         if self.eat_name("else") {
-            let over_else = self.thread.jump(None);
+            let over_else = self.thread.jump(None, at);
             self.thread.land(over_then);
             self.statement()?;
             self.thread.land(over_else);
@@ -284,12 +292,12 @@ impl<'t> Parser<'t> {
     }
 
     fn while_statement(&mut self) -> Result<()> {
-        self.advance();
+        let at = self.advance().at;
         let start = self.thread.body.len();
         let condition = self.condition_in_parentheses()?;
-        let out = self.thread.jump(Some(condition));
+        let out = self.thread.jump(Some(condition), at);
         self.statement()?;
-        self.thread.emit(Instr::Repeat { to: start });
+        self.thread.emit(Instr::Repeat { to: start }, at);
         self.thread.land(out);
         Ok(())
     }
@@ -298,12 +306,13 @@ impl<'t> Parser<'t> {
         self.advance();
         let start = self.thread.body.len();
         self.statement()?;
+        let at = self.peek().at;
         if !self.eat_name("while") {
             return Err(self.unexpected("`while`"));
         }
         let condition = self.condition_in_parentheses()?;
-        let out = self.thread.jump(Some(condition));
-        self.thread.emit(Instr::Repeat { to: start });
+        let out = self.thread.jump(Some(condition), at);
+        self.thread.emit(Instr::Repeat { to: start }, at);
         self.thread.land(out);
         self.expect(";")
     }

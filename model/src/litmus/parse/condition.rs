@@ -1,21 +1,42 @@
 //! The last lines of a test: `locations […]`, and what is asked about the final states.
 
-use super::{Kind, ParseError, Parser, Result, Token};
+use super::{Kind, MAX_OPERATORS, ParseError, Parser, Result, Token, converted};
 use crate::litmus::program::{Condition, Formula, Quantifier, Reg, Term};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::vec::Vec;
 
 /// The names of each thread's registers.
 type Registers<'t> = [BTreeMap<&'t str, Reg>];
 
 impl<'t> Parser<'t> {
-    /// Everything after the threads, to the end of the file.
+    /// `locations [x; 0:r0;]`, if it comes next: what to show besides what the condition names.
+    pub(super) fn locations(&mut self, registers: &Registers<'t>) -> Result<Vec<Term>> {
+        let mut terms = Vec::new();
+        if !self.eat_name("locations") {
+            return Ok(terms);
+        }
+        self.expect("[")?;
+        while !self.eat("]") {
+            let term = self.term(registers)?;
+            if terms.len() == MAX_OPERATORS {
+                return Err(ParseError::new(self.peek().at, format!("more than {MAX_OPERATORS} are listed")));
+            }
+            if !terms.contains(&term) {
+                terms.push(term);
+            }
+            if !self.at("]") {
+                self.expect(";")?;
+            }
+        }
+        self.eat(";");
+        Ok(terms)
+    }
+
+    /// Everything after that, to the end of the file.
     pub(super) fn condition(&mut self, registers: &Registers<'t>) -> Result<Option<Condition>> {
         self.operators = 0;
-        if self.eat_name("locations") {
-            self.skip_locations()?;
-        }
         let quantifier = match self.peek() {
             Token { kind: Kind::End, .. } => return Ok(None),
             Token { kind: Kind::Name("filter"), at } => {
@@ -30,23 +51,23 @@ impl<'t> Parser<'t> {
             _ => return Err(self.unexpected("a thread, `exists`, `~exists` or `forall`")),
         };
         self.advance();
-        let formula = self.disjunction(registers)?;
+        let formula = self.implication(registers)?;
         if self.peek().kind != Kind::End {
             return Err(self.unexpected("`/\\`, `\\/` or the end of the file"));
         }
         Ok(Some(Condition { quantifier, formula }))
     }
 
-    fn skip_locations(&mut self) -> Result<()> {
-        self.expect("[")?;
-        while !self.eat("]") {
-            if self.peek().kind == Kind::End {
-                return Err(self.unexpected("`]`"));
-            }
-            self.advance();
+    /// `a => b => c` is `a => (b => c)`.
+    fn implication(&mut self, registers: &Registers<'t>) -> Result<Formula> {
+        let left = self.disjunction(registers)?;
+        if !self.at("=>") {
+            return Ok(left);
         }
-        self.eat(";");
-        Ok(())
+        let at = self.advance().at;
+        self.operator(at)?;
+        let right = self.nested(|parser| parser.implication(registers))?;
+        Ok(Formula::Or(Box::new(Formula::Not(Box::new(left))), Box::new(right)))
     }
 
     fn disjunction(&mut self, registers: &Registers<'t>) -> Result<Formula> {
@@ -75,7 +96,7 @@ impl<'t> Parser<'t> {
             return Ok(Formula::Not(Box::new(negated)));
         }
         if self.eat("(") {
-            let inside = self.nested(|parser| parser.disjunction(registers))?;
+            let inside = self.nested(|parser| parser.implication(registers))?;
             self.expect(")")?;
             return Ok(inside);
         }
@@ -93,20 +114,24 @@ impl<'t> Parser<'t> {
         } else {
             return Err(self.unexpected("`=` or `!=`"));
         };
-        let formula = Formula::Eq(term, self.number()?);
+        let at = self.peek().at;
+        let mut number = self.number()?;
+        if self.at(":") {
+            return Err(ParseError::new(at, "a comparison is with a number, not with another register"));
+        }
+        if let Term::Location(id) = term {
+            number = converted(&self.shared[id.0].location(id.0), number);
+        }
+        let formula = Formula::Eq(term, number);
         Ok(if equal { formula } else { Formula::Not(Box::new(formula)) })
     }
 
     /// `0:r0`, `x` or `[x]`
     fn term(&mut self, registers: &Registers<'t>) -> Result<Term> {
-        let Token { kind, at } = self.peek();
-        if let Kind::Number(thread) = kind {
-            self.advance();
-            self.expect(":")?;
+        let at = self.peek().at;
+        if let Some(thread) = self.thread_prefix()? {
             let (name, name_at) = self.name("a register")?;
-            let found =
-                usize::try_from(thread).ok().and_then(|thread| Some((thread, registers.get(thread)?)));
-            let Some((thread, names)) = found else {
+            let Some(names) = registers.get(thread) else {
                 return Err(ParseError::new(at, format!("there is no thread P{thread}")));
             };
             return match names.get(name) {

@@ -6,7 +6,7 @@
 
 use super::code::access_order;
 use super::types::CType;
-use super::{Kind, ParseError, Parser, Pos, Result, Token};
+use super::{Kind, ParseError, Parser, Pos, Result, Token, unsupported};
 use crate::litmus::program::{BinaryOp, Expected, Expr, Instr, LocationId, Reg, RmwOp};
 use crate::order::Order;
 use alloc::boxed::Box;
@@ -111,10 +111,10 @@ impl<'t> Parser<'t> {
         };
         let value = self.expression()?;
         match op {
-            None => self.thread.assign(to, value),
+            None => self.thread.assign(to, value, at),
             Some(op) => {
                 let value = binary(op, Expr::Reg(to), value);
-                self.thread.emit(Instr::Set { to, value });
+                self.thread.emit(Instr::Set { to, value }, at);
             }
         }
         self.thread.declare_by_assignment(to);
@@ -130,16 +130,17 @@ impl<'t> Parser<'t> {
             let at = self.advance().at;
             self.operator(at)?;
             left = if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
-                self.short_circuit(op, left, strength)?
+                self.short_circuit(op, left, strength, at)?
             } else {
                 binary(op, left, self.binary(strength + 1)?)
             };
         }
+        self.supported_operator()?;
         Ok(left)
     }
 
     /// The right side of `&&` or `||`. If it has accesses, they happen only where C says so.
-    fn short_circuit(&mut self, op: BinaryOp, left: Expr, strength: u8) -> Result<Expr> {
+    fn short_circuit(&mut self, op: BinaryOp, left: Expr, strength: u8, at: Pos) -> Result<Expr> {
         // Whether there are any is known once the side has been read, so it is compiled apart.
         let before = core::mem::take(&mut self.thread.body);
         let right = self.binary(strength + 1)?;
@@ -149,14 +150,14 @@ impl<'t> Parser<'t> {
         }
         let truth = |value| binary(BinaryOp::Ne, value, Expr::Const(0));
         let to = self.thread.temporary();
-        self.thread.emit(Instr::Set { to, value: truth(left) });
+        self.thread.emit(Instr::Set { to, value: truth(left) }, at);
         let goes_on = match op {
             BinaryOp::LogicalAnd => Expr::Reg(to),
             _ => Expr::Not(Box::new(Expr::Reg(to))),
         };
-        let decided = self.thread.jump(Some(goes_on));
+        let decided = self.thread.jump(Some(goes_on), at);
         self.thread.append(fragment);
-        self.thread.emit(Instr::Set { to, value: truth(right) });
+        self.thread.emit(Instr::Set { to, value: truth(right) }, at);
         self.thread.land(decided);
         Ok(Expr::Reg(to))
     }
@@ -168,7 +169,7 @@ impl<'t> Parser<'t> {
         self.operator(at)?;
         if punct == "*" {
             let (location, ty) = self.shared_pointer()?;
-            return Ok(self.load(location, access_order(ty)));
+            return Ok(self.load(location, access_order(ty), at));
         }
         let operand = self.nested(Self::unary)?;
         Ok(match punct {
@@ -195,6 +196,7 @@ impl<'t> Parser<'t> {
                 Ok(Expr::Reg(self.readable(name, at)?))
             }
             Kind::Punct("(") => {
+                self.no_cast()?;
                 self.advance();
                 let value = self.expression()?;
                 self.expect(")")?;
@@ -218,9 +220,9 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn load(&mut self, at: LocationId, order: Order) -> Expr {
+    fn load(&mut self, location: LocationId, order: Order, at: Pos) -> Expr {
         let to = self.thread.temporary();
-        self.thread.emit(Instr::Load { to, at, order });
+        self.thread.emit(Instr::Load { to, at: location, order }, at);
         Expr::Reg(to)
     }
 
@@ -228,27 +230,27 @@ impl<'t> Parser<'t> {
     pub(super) fn call(&mut self, wanted: bool) -> Result<Option<Expr>> {
         let (name, name_at) = self.name("a function")?;
         let Some((function, explicit)) = function(name) else {
-            return Err(ParseError::new(name_at, format!("unknown function `{name}`")));
+            return Err(unsupported::unknown_function(name, name_at));
         };
         self.expect("(")?;
         let value = match function {
             Function::Fence => {
                 let order = self.order("a fence", &Order::ALL)?;
                 if order != Order::Relaxed {
-                    self.thread.emit(Instr::Fence { order });
+                    self.thread.emit(Instr::Fence { order }, name_at);
                 }
                 None
             }
             Function::Load => {
                 let (at, _) = self.shared_pointer()?;
                 let order = self.order_argument(explicit, "a load", &LOAD_ORDERS)?;
-                Some(self.load(at, order))
+                Some(self.load(at, order, name_at))
             }
             Function::Store => {
                 let (at, _) = self.shared_pointer()?;
                 let value = self.argument()?;
                 let order = self.order_argument(explicit, "a store", &STORE_ORDERS)?;
-                self.thread.emit(Instr::Store { at, value, order });
+                self.thread.emit(Instr::Store { at, value, order }, name_at);
                 None
             }
             Function::Rmw(op) => {
@@ -256,10 +258,10 @@ impl<'t> Parser<'t> {
                 let operand = self.argument()?;
                 let order = self.order_argument(explicit, "a read-modify-write", &Order::ALL)?;
                 let to = wanted.then(|| self.thread.temporary());
-                self.thread.emit(Instr::Rmw { to, at, op, operand, order });
+                self.thread.emit(Instr::Rmw { to, at, op, operand, order }, name_at);
                 to.map(Expr::Reg)
             }
-            Function::Cas { weak } => self.compare_exchange(weak, explicit, wanted)?,
+            Function::Cas { weak } => self.compare_exchange(weak, explicit, wanted, name_at)?,
         };
         self.expect(")")?;
         Ok(value)
@@ -267,7 +269,13 @@ impl<'t> Parser<'t> {
 
     /// The arguments of a compare-and-swap. `expected` is `&register`, or (as in herd's tests) a pointer to a
     /// shared location, which C reads before and, after a failure, writes as what it is: another object.
-    fn compare_exchange(&mut self, weak: bool, explicit: bool, wanted: bool) -> Result<Option<Expr>> {
+    fn compare_exchange(
+        &mut self,
+        weak: bool,
+        explicit: bool,
+        wanted: bool,
+        start: Pos,
+    ) -> Result<Option<Expr>> {
         let (at, _) = self.shared_pointer()?;
         self.expect(",")?;
         let (expected, object) = if self.eat("&") {
@@ -276,7 +284,7 @@ impl<'t> Parser<'t> {
         } else {
             let (location, ty) = self.shared_pointer()?;
             let to = self.thread.temporary();
-            self.thread.emit(Instr::Load { to, at: location, order: access_order(ty) });
+            self.thread.emit(Instr::Load { to, at: location, order: access_order(ty) }, start);
             (to, Some((location, access_order(ty))))
         };
         let desired = self.argument()?;
@@ -284,10 +292,11 @@ impl<'t> Parser<'t> {
         let failure = self.order_argument(explicit, "a failed compare-and-swap", &LOAD_ORDERS)?;
         let to = (wanted || object.is_some()).then(|| self.thread.temporary());
         let expected_in = Expected::Reg(expected);
-        self.thread.emit(Instr::Cas { to, at, expected: expected_in, desired, order, failure, weak });
+        let cas = Instr::Cas { to, at, expected: expected_in, desired, order, failure, weak };
+        self.thread.emit(cas, start);
         if let (Some((at, order)), Some(to)) = (object, to) {
-            let succeeded = self.thread.jump(Some(Expr::Not(Box::new(Expr::Reg(to)))));
-            self.thread.emit(Instr::Store { at, value: Expr::Reg(expected), order });
+            let succeeded = self.thread.jump(Some(Expr::Not(Box::new(Expr::Reg(to)))), start);
+            self.thread.emit(Instr::Store { at, value: Expr::Reg(expected), order }, start);
             self.thread.land(succeeded);
         }
         Ok(to.map(Expr::Reg))

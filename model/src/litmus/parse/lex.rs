@@ -2,6 +2,7 @@
 
 use super::{ParseError, Result};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -58,15 +59,17 @@ pub(super) struct Header<'t> {
 }
 
 /// Punctuation, each before its own prefixes. Some of it is only here to be named in an error.
-const PUNCTUATION: [&str; 47] = [
-    "<<=", ">>=", "/\\", "\\/", "&&", "||", "==", "!=", "<>", "<=", ">=", "<<", ">>", "->", "++", "--", "+=",
-    "-=", "*=", "/=", "%=", "&=", "|=", "^=", "{", "}", "(", ")", "[", "]", ";", ",", ":", "=", "<", ">",
-    "+", "-", "*", "/", "%", "&", "|", "^", "!", "~", "?",
+const PUNCTUATION: [&str; 48] = [
+    "<<=", ">>=", "=>", "/\\", "\\/", "&&", "||", "==", "!=", "<>", "<=", ">=", "<<", ">>", "->", "++", "--",
+    "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "{", "}", "(", ")", "[", "]", ";", ",", ":", "=", "<",
+    ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "~", "?",
 ];
 
 /// Splits a test into its head and its tokens, of which the last is [`Kind::End`].
 pub(super) fn scan(text: &str) -> Result<(Header<'_>, Vec<Token<'_>>)> {
-    let mut scanner = Scanner { rest: text, at: Pos { line: 1, column: 1 } };
+    // Editors on some systems begin a text with a byte order mark.
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut scanner = Scanner { rest, at: Pos { line: 1, column: 1 } };
     let header = scanner.header()?;
     let mut tokens = Vec::new();
     // `(*` begins a comment outside the threads' bodies. The init block is the first in braces.
@@ -156,12 +159,18 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// `C name`, then strings and `key=value` lines, up to the init block.
+    /// `C name`, then strings and `key=value` lines, up to the init block. The Linux kernel's tests say their
+    /// answer in a comment there, in a line `Result: Never`.
     fn header(&mut self) -> Result<Header<'t>> {
+        let (text, beginning) = (self.rest, self.at);
         self.skip_blank(true)?;
         let start = self.at;
-        if self.take_while(|char| !char.is_whitespace()) != "C" {
-            return Err(ParseError::new(start, "expected a C litmus test: `C name`"));
+        let language = self.take_while(|char| !char.is_whitespace());
+        if language != "C" {
+            let word =
+                !language.is_empty() && language.chars().all(|char| char.is_alphanumeric() || char == '_');
+            let found = if word { format!(", found `{language}`") } else { String::new() };
+            return Err(ParseError::new(start, format!("expected a C litmus test: `C name`{found}")));
         }
         self.take_while(|char| char == ' ' || char == '\t');
         let name = self.take_while(|char| !char.is_whitespace());
@@ -173,12 +182,26 @@ impl<'t> Scanner<'t> {
             self.skip_blank(true)?;
             let at = self.at;
             match self.rest.chars().next() {
-                Some('{') => return Ok(Header { name, metadata }),
+                Some('{') => {
+                    let head = &text[..text.len() - self.rest.len()];
+                    let results = head.lines().filter_map(|line| {
+                        let line = line.trim_start_matches([' ', '\t', '(', '*']);
+                        let value = line.strip_prefix("Result:")?.trim_end_matches([')', '*']).trim();
+                        // Anything else in a comment is just a comment.
+                        let known = matches!(value, "Never" | "Sometimes" | "Always");
+                        known.then_some(Metadata { key: "Result", value, at: beginning })
+                    });
+                    metadata.extend(results);
+                    return Ok(Header { name, metadata });
+                }
                 Some('"') => {
                     let Some(end) = self.rest[1..].find('"') else {
                         return Err(ParseError::new(at, "this string does not end"));
                     };
                     self.take(end + 2);
+                }
+                Some('#') => {
+                    return Err(ParseError::new(at, "preprocessor lines are not supported: leave them out"));
                 }
                 Some(_) => {
                     let line = self.take_while(|char| char != '\n');
