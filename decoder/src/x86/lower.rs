@@ -1,0 +1,725 @@
+//! From capstone's operands and a shape to the effect of the instruction.
+
+use super::prefix::Prefixes;
+use super::regs::{self, FromCapstone, RAX, RBP, RBX, RCX, RDI, RDX, RFLAGS, RIP, RSI, RSP};
+use super::shape::{Form, Masking, Op, Shape, StringOp, Width};
+use crate::effect::{
+    Access, AccessKind, Address, Extent, Fence, Flow, Index, InsnEffect, Mask, Reg, Unit,
+};
+use capstone::arch::DetailsArchInsn;
+use capstone::arch::x86::{X86InsnDetail, X86OpMem, X86Operand, X86OperandType, X86Reg};
+use wmtrace_model::order::Order;
+
+/// Why an instruction that capstone knows has no effect here.
+pub(super) type Refusal = &'static str;
+
+/// No x86-64 instruction has more operands (VPERMIL2PS has five; a mask is counted apart).
+const OPERANDS: usize = 6;
+
+/// An operand, in our terms.
+#[derive(Clone, Copy)]
+enum Operand {
+    Reg(Reg),
+    Mem {
+        address: Address,
+        /// The index, if it is a vector.
+        lanes: Option<(Reg, u8)>,
+        bytes: u16,
+    },
+    Imm(i64),
+}
+
+/// The effect of the instruction with these bytes, at `pc`.
+pub(super) fn lower(
+    bytes: &[u8],
+    shape: &'static Shape,
+    detail: &X86InsnDetail<'_>,
+    names: &FromCapstone,
+) -> Result<InsnEffect, Refusal> {
+    let mut lowering = Lowering {
+        prefixes: Prefixes::of(bytes),
+        shape,
+        operands: [Operand::Imm(0); OPERANDS],
+        count: 0,
+        modrm: detail.modrm(),
+        effect: InsnEffect {
+            len: bytes.len() as u8,
+            accesses: Vec::new(),
+            fence: shape.fence.map(|order| Fence { order }),
+            reads: shape.reads,
+            writes: shape.writes,
+            flow: Flow::Next,
+            unit: Unit::Single,
+            waits: shape.waits,
+        },
+    };
+    lowering.take_operands(detail, names)?;
+    lowering.run(shape)?;
+    Ok(lowering.effect)
+}
+
+struct Lowering {
+    prefixes: Prefixes,
+    shape: &'static Shape,
+    operands: [Operand; OPERANDS],
+    count: usize,
+    modrm: u8,
+    effect: InsnEffect,
+}
+
+impl Lowering {
+    fn operands(&self) -> &[Operand] {
+        &self.operands[..self.count]
+    }
+
+    fn take_operands(&mut self, detail: &X86InsnDetail<'_>, names: &FromCapstone) -> Result<(), Refusal> {
+        let mut mask = self.mask();
+        for (position, operand) in detail.operands().enumerate() {
+            let operand = match operand.op_type {
+                X86OperandType::Reg(id) => {
+                    let reg = names.get(id).ok_or("a register that only the kernel can use")?;
+                    // Capstone lists the mask as an operand, second where it can be. It is no operand here.
+                    if position > 0 && mask == Some(reg) {
+                        mask = None;
+                        continue;
+                    }
+                    Operand::Reg(reg)
+                }
+                X86OperandType::Imm(value) => Operand::Imm(value),
+                X86OperandType::Mem(ref mem) => self.memory(mem, &operand, names)?,
+                X86OperandType::Invalid => return Err("an operand that capstone does not name"),
+            };
+            *self.operands.get_mut(self.count).ok_or("too many operands")? = operand;
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    fn memory(&self, mem: &X86OpMem, operand: &X86Operand, names: &FromCapstone) -> Result<Operand, Refusal> {
+        let reg = |id: capstone::RegId| match u32::from(id.0) {
+            X86Reg::X86_REG_INVALID | X86Reg::X86_REG_RIZ | X86Reg::X86_REG_EIZ => Ok(None),
+            _ => names.get(id).map(Some).ok_or("an address with an unknown register"),
+        };
+        let base = reg(mem.base())?;
+        let scale = u8::try_from(mem.scale()).map_err(|_| "an unknown scale")?;
+        let mut displacement = mem.disp();
+        if base == Some(RIP) {
+            // The processor adds it to the address of the next instruction; we to that of this one.
+            displacement = displacement.wrapping_add(i64::from(self.effect.len));
+        }
+        let index = reg(mem.index())?;
+        let vector = |reg: Reg| (regs::zmm(0)..=regs::zmm(31)).contains(&reg);
+        let address = Address {
+            index: index.filter(|&reg| !vector(reg)).map(|reg| Index {
+                reg,
+                from_bits: 64,
+                signed: false,
+                scale,
+            }),
+            ..self.address(base, displacement, true)
+        };
+        let lanes = index.filter(|&reg| vector(reg)).map(|reg| (reg, scale));
+        Ok(Operand::Mem { address, lanes, bytes: u16::from(operand.size) })
+    }
+
+    /// The address of an operand that is not in the ModR/M byte; `segmented`: FS and GS count.
+    fn address(&self, base: Option<Reg>, displacement: i64, segmented: bool) -> Address {
+        Address {
+            base,
+            index: None,
+            displacement,
+            segment: self.prefixes.segment.filter(|_| segmented),
+            bits: self.prefixes.address_bits(),
+            writeback: None,
+        }
+    }
+
+    /// The stack is addressed with 64 bits and without segment, whatever the prefixes.
+    fn stack(base: Reg, displacement: i64) -> Address {
+        Address { base: Some(base), index: None, displacement, segment: None, bits: 64, writeback: None }
+    }
+
+    /// The digit of opcodes like `FF /3`.
+    fn opcode_extension(&self) -> u8 {
+        self.modrm >> 3 & 7
+    }
+
+    fn mask(&self) -> Option<Reg> {
+        self.prefixes.evex.and_then(|evex| evex.mask)
+    }
+
+    fn run(&mut self, shape: &'static Shape) -> Result<(), Refusal> {
+        self.shape = shape;
+        if self.prefixes.lock && !shape.lockable {
+            return Err("a lock prefix where there may be none");
+        }
+        match shape.form {
+            Form::Plain => self.plain(shape.ops)?,
+            Form::BitTest => self.bit_test()?,
+            Form::Exchange => self.exchange()?,
+            Form::CompareExchange => {
+                self.plain(shape.ops)?;
+                self.conditional();
+            }
+            Form::MoveScalar => match self.operands() {
+                [Operand::Reg(_), Operand::Reg(_)] => self.plain(&[Op::RW, Op::R])?,
+                _ => self.plain(&[Op::W, Op::R])?,
+            },
+            Form::Multiply => self.multiply()?,
+            Form::Divide => {
+                self.plain(&[Op::R])?;
+                self.accumulators(true);
+            }
+            Form::Push | Form::Pop | Form::PushFlags | Form::PopFlags => self.push_or_pop()?,
+            Form::Enter => self.enter()?,
+            Form::Leave => {
+                let bytes = self.prefixes.stack_bytes();
+                self.access(AccessKind::Load, Self::stack(RBP, 0), Extent::Bytes(bytes.into()));
+                self.writes(&[RSP, RBP]);
+            }
+            Form::Call | Form::Return | Form::Jump | Form::JumpIf | Form::Loop => self.branch()?,
+            Form::Transaction => {
+                self.effect.flow = Flow::Jump { target: self.target()?, conditional: true };
+                self.effect.unit = Unit::BeginsTransaction;
+            }
+            Form::Syscall => self.effect.flow = Flow::Syscall,
+            Form::Interrupt => {
+                let linux = matches!(self.operands(), [Operand::Imm(0x80)]);
+                self.effect.flow = if linux { Flow::Syscall } else { Flow::Trap };
+            }
+            Form::Trap => self.effect.flow = Flow::Trap,
+            Form::String(op, element) => self.string(op, element),
+            Form::StringOrScalar(op, element, scalar) => match self.operands() {
+                [Operand::Mem { .. }, Operand::Mem { .. }] => self.string(op, element),
+                _ => {
+                    self.effect.reads = scalar.reads;
+                    self.effect.writes = scalar.writes;
+                    self.run(scalar)?;
+                }
+            },
+            Form::Translate => {
+                let index = Index { reg: RAX, from_bits: 8, signed: false, scale: 1 };
+                let address = Address { index: Some(index), ..self.address(Some(RBX), 0, true) };
+                self.access(AccessKind::Load, address, Extent::Bytes(1));
+                self.writes(&[RAX]);
+            }
+            Form::Gather(element, index) => self.gather(element, index)?,
+            Form::Scatter(element, index) => self.scatter(element, index)?,
+            Form::VectorMask(element) => self.vector_mask(element)?,
+            Form::MaskMove => self.mask_move()?,
+            Form::MoveLine => self.move_line()?,
+        }
+        Ok(())
+    }
+
+    fn reads(&mut self, regs: &[Reg]) {
+        regs.iter().for_each(|&reg| self.effect.reads.insert(reg));
+    }
+
+    fn writes(&mut self, regs: &[Reg]) {
+        regs.iter().for_each(|&reg| self.effect.writes.insert(reg));
+    }
+
+    fn address_is_read(&mut self, address: &Address) {
+        let index = address.index.map(|index| index.reg);
+        for reg in [address.base, index, address.segment].into_iter().flatten() {
+            self.effect.reads.insert(reg);
+        }
+    }
+
+    /// Adds an access, locked if the instruction is.
+    fn access(&mut self, kind: AccessKind, address: Address, extent: Extent) {
+        self.address_is_read(&address);
+        self.effect.accesses.push(Access {
+            kind,
+            address,
+            extent,
+            order: Order::Relaxed,
+            atomic: false,
+            conditional: false,
+        });
+    }
+
+    /// The access added last may not happen.
+    fn conditional(&mut self) {
+        if let Some(access) = self.effect.accesses.last_mut() {
+            access.conditional = true;
+        }
+    }
+
+    /// The access added last is one event, and orders everything.
+    fn locked(&mut self) {
+        if let Some(access) = self.effect.accesses.last_mut() {
+            access.kind = AccessKind::Rmw;
+            access.order = Order::SeqCst;
+            access.atomic = true;
+        }
+    }
+
+    /// Reads and writes the operands as `ops` says.
+    fn plain(&mut self, ops: &[Op]) -> Result<(), Refusal> {
+        let merging = self.prefixes.evex.is_some_and(|evex| evex.mask.is_some() && !evex.zeroing);
+        if let Some(mask) = self.mask() {
+            self.reads(&[mask]);
+        }
+        for position in 0..self.count {
+            let op = ops.get(position).copied();
+            match self.operands[position] {
+                Operand::Imm(_) => {}
+                Operand::Reg(reg) => match op.ok_or("an operand that the table does not know")? {
+                    Op::R => self.reads(&[reg]),
+                    // A mask register is never merged: lanes left out of a compare become 0.
+                    Op::W if merging && position == 0 && !is_mask(reg) => self.reads_and_writes(reg),
+                    Op::W => self.writes_one(reg),
+                    Op::RW | Op::Wm => self.reads_and_writes(reg),
+                    Op::A | Op::N => {}
+                },
+                Operand::Mem { address, lanes, bytes } => {
+                    let kind = match op.ok_or("an operand that the table does not know")? {
+                        Op::R => AccessKind::Load,
+                        Op::W | Op::Wm => AccessKind::Store,
+                        Op::RW => AccessKind::LoadStore,
+                        Op::A => {
+                            self.address_is_read(&address);
+                            if let Some((indices, _)) = lanes {
+                                self.reads(&[indices]);
+                            }
+                            continue;
+                        }
+                        Op::N => continue,
+                    };
+                    if lanes.is_some() {
+                        return Err("a vector index in an instruction that has none");
+                    }
+                    self.plain_memory(kind, address, bytes, position)?;
+                }
+            }
+        }
+        if self.prefixes.lock {
+            match self.effect.accesses.last() {
+                Some(access) if access.kind == AccessKind::LoadStore => self.locked(),
+                _ => return Err("a lock prefix without memory to change"),
+            }
+            self.fence_idiom();
+        }
+        Ok(())
+    }
+
+    fn reads_and_writes(&mut self, reg: Reg) {
+        self.reads(&[reg]);
+        self.writes_one(reg);
+    }
+
+    fn writes_one(&mut self, reg: Reg) {
+        self.writes(&[reg]);
+        // Loading a selector loads its base.
+        if reg == regs::selector(4) {
+            self.writes(&[regs::FS_BASE]);
+        } else if reg == regs::selector(5) {
+            self.writes(&[regs::GS_BASE]);
+        }
+    }
+
+    fn plain_memory(
+        &mut self,
+        kind: AccessKind,
+        address: Address,
+        operand: u16,
+        position: usize,
+    ) -> Result<(), Refusal> {
+        let evex = self.prefixes.evex;
+        let broadcast = evex.is_some_and(|evex| evex.broadcast);
+        let bytes = match self.shape.width {
+            Width::Operand => operand,
+            Width::OperandSize => self.prefixes.operand_bytes().into(),
+            Width::Fixed(bytes) => bytes,
+            Width::Environment(bytes, small) => {
+                if self.prefixes.operand_bytes() == 2 {
+                    small
+                } else {
+                    bytes
+                }
+            }
+            Width::AtMost(bytes) => {
+                self.access(kind, address, Extent::AtMost(bytes));
+                self.conditional();
+                return Ok(());
+            }
+            Width::Broadcast(bytes) => {
+                if broadcast {
+                    bytes
+                } else {
+                    operand
+                }
+            }
+        };
+        if bytes == 0 {
+            return Err("a memory operand of unknown width");
+        }
+        let Some(mask) = self.mask().map(Mask::Bits) else {
+            self.access(kind, address, Extent::Bytes(bytes));
+            return Ok(());
+        };
+        let by_lanes = |element: u8| {
+            let lanes = u8::try_from(bytes / u16::from(element)).unwrap_or(0);
+            Extent::Masked { element, lanes, mask }
+        };
+        let extent = match self.shape.masking {
+            Masking::Never => return Err("a mask where there may be none"),
+            Masking::Whole => {
+                // A store still writes only what the mask says, but no such instruction stores.
+                self.access(kind, address, Extent::Bytes(bytes));
+                return Ok(());
+            }
+            Masking::Once => Extent::Bytes(bytes),
+            Masking::Lanes(_) | Masking::LanesByW(_) | Masking::Compare | Masking::Shift(_) if broadcast => {
+                Extent::Bytes(bytes)
+            }
+            Masking::Lanes(element) => by_lanes(element),
+            Masking::LanesByW(element) => by_lanes(element << u8::from(self.prefixes.wide)),
+            Masking::Compare => {
+                let element = if self.prefixes.opcode & 0x20 == 0 { 4 } else { 1 };
+                by_lanes(element << u8::from(self.prefixes.wide))
+            }
+            // `vpslld zmm1 {k1}, zmm2, [count]`, or `vpslld zmm1 {k1}, [values], 3`.
+            Masking::Shift(_) if position == 2 => {
+                self.access(kind, address, Extent::Bytes(bytes));
+                return Ok(());
+            }
+            Masking::Shift(element) => by_lanes(element),
+            Masking::Packed(element) => {
+                let lanes = u8::try_from(bytes / u16::from(element)).unwrap_or(0);
+                Extent::Packed { element, lanes, mask }
+            }
+        };
+        self.access(kind, address, extent);
+        self.conditional();
+        Ok(())
+    }
+
+    /// `lock or [rsp], 0` changes nothing: compilers mean a full fence by it, and so do we.
+    fn fence_idiom(&mut self) {
+        if let [Operand::Mem { address, .. }, Operand::Imm(0)] = self.operands()
+            && address.base == Some(RSP)
+            // ADD, OR, SUB and XOR.
+            && matches!(self.prefixes.opcode, 0x80..=0x83)
+            && matches!(self.opcode_extension(), 0 | 1 | 5 | 6)
+        {
+            self.effect.fence = Some(Fence { order: Order::SeqCst });
+        }
+    }
+
+    fn bit_test(&mut self) -> Result<(), Refusal> {
+        self.plain(self.shape.ops)?;
+        let offset = match self.operands() {
+            [Operand::Mem { .. }, Operand::Reg(offset)] => *offset,
+            _ => return Ok(()),
+        };
+        if let Some(access) = self.effect.accesses.last_mut()
+            && let Extent::Bytes(bytes) = access.extent
+        {
+            access.extent = Extent::BitString { element: bytes as u8, offset };
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self) -> Result<(), Refusal> {
+        // F3 90 is PAUSE; what it is with REX.B, manuals and processors do not agree on.
+        if self.prefixes.opcode == 0x90 && self.prefixes.repeat == Some(0xf3) {
+            return Err("a pause that may be an exchange");
+        }
+        self.plain(self.shape.ops)?;
+        if !self.effect.accesses.is_empty() {
+            self.locked();
+        }
+        Ok(())
+    }
+
+    fn multiply(&mut self) -> Result<(), Refusal> {
+        match self.count {
+            1 => {
+                self.plain(&[Op::R])?;
+                self.accumulators(false);
+                Ok(())
+            }
+            2 => match self.operands() {
+                [_, Operand::Imm(_)] => self.plain(&[Op::RW]),
+                _ => self.plain(&[Op::RW, Op::R]),
+            },
+            _ => self.plain(&[Op::W, Op::R]),
+        }
+    }
+
+    /// RAX, and RDX unless the operand is a byte: F6 is the byte form, F7 the others.
+    fn accumulators(&mut self, dividend: bool) {
+        self.reads(&[RAX]);
+        self.writes(&[RAX]);
+        if self.prefixes.opcode != 0xf6 {
+            self.writes(&[RDX]);
+            if dividend {
+                self.reads(&[RDX]);
+            }
+        }
+    }
+
+    fn push_or_pop(&mut self) -> Result<(), Refusal> {
+        let bytes = self.prefixes.stack_bytes();
+        let extent = Extent::Bytes(bytes.into());
+        let operand = self.operands().first().copied();
+        self.writes(&[RSP]);
+        match (self.shape.form, operand) {
+            (Form::Push, Some(operand)) => {
+                match operand {
+                    Operand::Reg(reg) => self.reads(&[reg]),
+                    Operand::Mem { address, .. } => self.access(AccessKind::Load, address, extent),
+                    Operand::Imm(_) => {}
+                }
+                self.access(AccessKind::Store, Self::stack(RSP, -i64::from(bytes)), extent);
+            }
+            (Form::Pop, Some(operand)) => {
+                self.access(AccessKind::Load, Self::stack(RSP, 0), extent);
+                match operand {
+                    Operand::Reg(reg) => self.writes_one(reg),
+                    Operand::Mem { mut address, .. } => {
+                        // An address with RSP is computed after RSP has moved.
+                        if address.base == Some(RSP) {
+                            address.displacement = address.displacement.wrapping_add(i64::from(bytes));
+                        }
+                        self.access(AccessKind::Store, address, extent);
+                    }
+                    Operand::Imm(_) => return Err("a pop to a constant"),
+                }
+            }
+            (Form::PushFlags, _) => {
+                self.reads(&[RFLAGS]);
+                self.access(AccessKind::Store, Self::stack(RSP, -i64::from(bytes)), extent);
+            }
+            (Form::PopFlags, _) => {
+                self.writes(&[RFLAGS]);
+                self.access(AccessKind::Load, Self::stack(RSP, 0), extent);
+            }
+            _ => return Err("a push or pop of nothing"),
+        }
+        Ok(())
+    }
+
+    /// SDM volume 2, ENTER: the old frame pointer, the frame pointers of the enclosing procedures, the new one.
+    fn enter(&mut self) -> Result<(), Refusal> {
+        let [Operand::Imm(_), Operand::Imm(level)] = *self.operands() else {
+            return Err("enter without its operands");
+        };
+        let bytes = i64::from(self.prefixes.stack_bytes());
+        let extent = Extent::Bytes(bytes as u16);
+        let level = level & 31;
+        self.writes(&[RSP, RBP]);
+        self.reads(&[RBP]);
+        self.access(AccessKind::Store, Self::stack(RSP, -bytes), extent);
+        for outer in 1..level {
+            self.access(AccessKind::Load, Self::stack(RBP, -bytes * outer), extent);
+            self.access(AccessKind::Store, Self::stack(RSP, -bytes * (outer + 1)), extent);
+        }
+        if level > 0 {
+            self.access(AccessKind::Store, Self::stack(RSP, -bytes * (level + 1)), extent);
+        }
+        Ok(())
+    }
+
+    /// Where a relative jump goes.
+    fn target(&self) -> Result<u64, Refusal> {
+        match self.operands() {
+            [Operand::Imm(target)] => Ok(*target as u64),
+            _ => Err("a jump without a target"),
+        }
+    }
+
+    fn branch(&mut self) -> Result<(), Refusal> {
+        // Intel's processors ignore the prefix, AMD's jump to 16 bits. With REX.W (as the linker writes calls
+        // of __tls_get_addr) both ignore it, and capstone knows how long CALL and JMP are then.
+        let settled = self.prefixes.wide && matches!(self.shape.form, Form::Call | Form::Jump);
+        if self.prefixes.operand_size && !settled {
+            return Err("an operand-size prefix on a jump");
+        }
+        let eight = Extent::Bytes(8);
+        match self.shape.form {
+            Form::Return => {
+                self.access(AccessKind::Load, Self::stack(RSP, 0), eight);
+                self.writes(&[RSP]);
+                self.effect.flow = Flow::Return;
+                return Ok(());
+            }
+            Form::JumpIf | Form::Loop => {
+                self.effect.flow = Flow::Jump { target: self.target()?, conditional: true };
+                return Ok(());
+            }
+            _ => {}
+        }
+        let target = match *self.operands() {
+            [Operand::Imm(target)] => Some(target as u64),
+            [Operand::Reg(reg)] => {
+                self.reads(&[reg]);
+                None
+            }
+            [Operand::Mem { address, bytes, .. }] => {
+                // Far jumps (FF /3 and /5) have the same id.
+                if bytes != 8 || matches!(self.opcode_extension(), 3 | 5) {
+                    return Err("a far jump");
+                }
+                self.access(AccessKind::Load, address, eight);
+                None
+            }
+            _ => return Err("a jump without a target"),
+        };
+        if self.shape.form == Form::Call {
+            self.access(AccessKind::Store, Self::stack(RSP, -8), eight);
+            self.writes(&[RSP]);
+            self.effect.flow = Flow::Call { target };
+        } else {
+            self.effect.flow = match target {
+                Some(target) => Flow::Jump { target, conditional: false },
+                None => Flow::IndirectJump,
+            };
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, op: StringOp, element: u8) {
+        // Both prefixes repeat; which of them matters only to the comparisons' end.
+        let repeats = self.prefixes.repeat.is_some();
+        let compares = matches!(op, StringOp::Compare | StringOp::Scan);
+        let extent = if repeats {
+            Extent::Repeated { element, count: RCX, conditional: compares }
+        } else {
+            Extent::Bytes(element.into())
+        };
+        self.reads(&[RFLAGS]);
+        if compares {
+            self.writes(&[RFLAGS]);
+        }
+        let source = self.address(Some(RSI), 0, true);
+        // The destination is always in ES.
+        let destination = self.address(Some(RDI), 0, false);
+        let mut touch = |kind, address: Address| {
+            self.access(kind, address, extent);
+            if repeats && compares {
+                self.conditional();
+            }
+            address.base.iter().for_each(|&base| self.effect.writes.insert(base));
+        };
+        match op {
+            StringOp::Move => {
+                touch(AccessKind::Load, source);
+                touch(AccessKind::Store, destination);
+            }
+            StringOp::Compare => {
+                touch(AccessKind::Load, source);
+                touch(AccessKind::Load, destination);
+            }
+            StringOp::Store => {
+                touch(AccessKind::Store, destination);
+                self.reads(&[RAX]);
+            }
+            StringOp::Load => {
+                touch(AccessKind::Load, source);
+                self.writes(&[RAX]);
+            }
+            StringOp::Scan => {
+                touch(AccessKind::Load, destination);
+                self.reads(&[RAX]);
+            }
+        }
+        if repeats {
+            self.reads(&[RCX]);
+            self.writes(&[RCX]);
+            self.effect.unit = Unit::Repeats;
+        }
+    }
+
+    fn lanes(
+        &mut self,
+        kind: AccessKind,
+        operand: Operand,
+        (element, index_bytes): (u8, u8),
+        mask: Mask,
+    ) -> Result<(), Refusal> {
+        let Operand::Mem { address, lanes: Some((indices, scale)), .. } = operand else {
+            return Err("a gather or scatter without a vector index");
+        };
+        let lanes = self.prefixes.vector / element.max(index_bytes);
+        self.reads(&[indices]);
+        let extent = Extent::Lanes { element, lanes, indices, index_bytes, scale, mask: Some(mask) };
+        self.access(kind, address, extent);
+        self.conditional();
+        Ok(())
+    }
+
+    fn gather(&mut self, element: u8, index: u8) -> Result<(), Refusal> {
+        match (self.mask(), self.operands()) {
+            (Some(mask), &[Operand::Reg(to), memory]) => {
+                self.reads_and_writes(mask);
+                self.reads_and_writes(to);
+                self.lanes(AccessKind::Load, memory, (element, index), Mask::Bits(mask))
+            }
+            (None, &[Operand::Reg(to), memory, Operand::Reg(mask)]) => {
+                self.reads_and_writes(mask);
+                self.reads_and_writes(to);
+                self.lanes(AccessKind::Load, memory, (element, index), Mask::Signs(mask, element))
+            }
+            _ => Err("a gather without a mask"),
+        }
+    }
+
+    fn scatter(&mut self, element: u8, index: u8) -> Result<(), Refusal> {
+        match (self.mask(), self.operands()) {
+            (Some(mask), &[memory, Operand::Reg(from)]) => {
+                self.reads_and_writes(mask);
+                self.reads(&[from]);
+                self.lanes(AccessKind::Store, memory, (element, index), Mask::Bits(mask))
+            }
+            _ => Err("a scatter without a mask"),
+        }
+    }
+
+    fn vector_mask(&mut self, element: u8) -> Result<(), Refusal> {
+        self.plain(&[Op::W, Op::R, Op::R])?;
+        let Some(&Operand::Reg(mask)) = self.operands().get(1) else {
+            return Err("a masked move without a mask");
+        };
+        let lanes = self.prefixes.vector / element;
+        if let Some(access) = self.effect.accesses.last_mut() {
+            access.extent = Extent::Masked { element, lanes, mask: Mask::Signs(mask, element) };
+            access.conditional = true;
+        }
+        Ok(())
+    }
+
+    fn mask_move(&mut self) -> Result<(), Refusal> {
+        self.plain(&[Op::R, Op::R])?;
+        let Some(&Operand::Reg(mask)) = self.operands().get(1) else {
+            return Err("a masked move without a mask");
+        };
+        let extent = if mask == regs::X87 {
+            // MMX registers have no number of their own, so their signs cannot be asked for.
+            Extent::AtMost(8)
+        } else {
+            Extent::Masked { element: 1, lanes: 16, mask: Mask::Signs(mask, 1) }
+        };
+        let address = self.address(Some(RDI), 0, true);
+        self.access(AccessKind::Store, address, extent);
+        self.conditional();
+        Ok(())
+    }
+
+    fn move_line(&mut self) -> Result<(), Refusal> {
+        let [Operand::Reg(to), Operand::Mem { address: from, .. }] = *self.operands() else {
+            return Err("a line move without its operands");
+        };
+        self.access(AccessKind::Load, from, Extent::Bytes(64));
+        let to = self.address(Some(to), 0, false);
+        self.access(AccessKind::Store, to, Extent::Bytes(64));
+        Ok(())
+    }
+}
+
+fn is_mask(reg: Reg) -> bool {
+    (regs::mask(0)..=regs::mask(7)).contains(&reg)
+}
