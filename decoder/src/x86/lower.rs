@@ -29,21 +29,22 @@ enum Operand {
     Imm(i64),
 }
 
-/// The effect of the instruction with these bytes, at `pc`.
+/// The effect of the instruction of `len` bytes.
 pub(super) fn lower(
-    bytes: &[u8],
+    len: u8,
+    prefixes: Prefixes,
     shape: &'static Shape,
     detail: &X86InsnDetail<'_>,
     names: &FromCapstone,
 ) -> Result<InsnEffect, Refusal> {
     let mut lowering = Lowering {
-        prefixes: Prefixes::of(bytes),
+        prefixes,
         shape,
         operands: [Operand::Imm(0); OPERANDS],
         count: 0,
         modrm: detail.modrm(),
         effect: InsnEffect {
-            len: bytes.len() as u8,
+            len,
             accesses: Vec::new(),
             fence: shape.fence.map(|order| Fence { order }),
             reads: shape.reads,
@@ -78,8 +79,8 @@ impl Lowering {
             let operand = match operand.op_type {
                 X86OperandType::Reg(id) => {
                     let reg = names.get(id).ok_or("a register that only the kernel can use")?;
-                    // Capstone lists the mask as an operand, second where it can be. It is no operand here.
-                    if position > 0 && mask == Some(reg) {
+                    // Capstone lists the mask as an operand: second, or first for a prefetch. It is none here.
+                    if mask == Some(reg) && (position > 0 || self.shape.ops == [Op::A]) {
                         mask = None;
                         continue;
                     }
@@ -189,14 +190,23 @@ impl Lowering {
             }
             Form::Trap => self.effect.flow = Flow::Trap,
             Form::String(op, element) => self.string(op, element),
-            Form::StringOrScalar(op, element, scalar) => match self.operands() {
-                [Operand::Mem { .. }, Operand::Mem { .. }] => self.string(op, element),
-                _ => {
-                    self.effect.reads = scalar.reads;
-                    self.effect.writes = scalar.writes;
-                    self.run(scalar)?;
-                }
+            Form::StringOrVector(op, element, vector) => match self.prefixes.map {
+                0 => self.string(op, element),
+                _ => self.run(vector)?,
             },
+            Form::Prefixed(prefix) => {
+                let operand_size = self.prefixes.operand_size.then_some(0x66);
+                if self.prefixes.repeat.or(operand_size) != Some(prefix) {
+                    return Err("capstone takes it for another");
+                }
+                self.plain(shape.ops)?;
+            }
+            Form::Unprefixed => {
+                if self.prefixes.repeat.is_some() {
+                    return Err("capstone takes it for another");
+                }
+                self.plain(shape.ops)?;
+            }
             Form::Translate => {
                 let index = Index { reg: RAX, from_bits: 8, signed: false, scale: 1 };
                 let address = Address { index: Some(index), ..self.address(Some(RBX), 0, true) };
@@ -258,7 +268,8 @@ impl Lowering {
 
     /// Reads and writes the operands as `ops` says.
     fn plain(&mut self, ops: &[Op]) -> Result<(), Refusal> {
-        let merging = self.prefixes.evex.is_some_and(|evex| evex.mask.is_some() && !evex.zeroing);
+        let merging = self.prefixes.evex.is_some_and(|evex| evex.mask.is_some() && !evex.zeroing)
+            && !matches!(self.shape.masking, Masking::Blend(_));
         if let Some(mask) = self.mask() {
             self.reads(&[mask]);
         }
@@ -272,13 +283,17 @@ impl Lowering {
                     Op::W if merging && position == 0 && !is_mask(reg) => self.reads_and_writes(reg),
                     Op::W => self.writes_one(reg),
                     Op::RW | Op::Wm => self.reads_and_writes(reg),
-                    Op::A | Op::N => {}
+                    Op::A | Op::E | Op::N => {}
                 },
                 Operand::Mem { address, lanes, bytes } => {
                     let kind = match op.ok_or("an operand that the table does not know")? {
                         Op::R => AccessKind::Load,
                         Op::W | Op::Wm => AccessKind::Store,
                         Op::RW => AccessKind::LoadStore,
+                        Op::E => {
+                            self.address_is_read(&Address { segment: None, ..address });
+                            continue;
+                        }
                         Op::A => {
                             self.address_is_read(&address);
                             if let Some((indices, _)) = lanes {
@@ -323,7 +338,7 @@ impl Lowering {
     fn plain_memory(
         &mut self,
         kind: AccessKind,
-        address: Address,
+        mut address: Address,
         operand: u16,
         position: usize,
     ) -> Result<(), Refusal> {
@@ -353,6 +368,12 @@ impl Lowering {
                 }
             }
         };
+        if let Some(units) = evex.and_then(|evex| evex.displacement)
+            && (matches!(self.shape.width, Width::Fixed(_))
+                || matches!(self.shape.width, Width::Broadcast(_)) && broadcast)
+        {
+            address.displacement = i64::from(units) * i64::from(bytes);
+        }
         if bytes == 0 {
             return Err("a memory operand of unknown width");
         }
@@ -372,10 +393,8 @@ impl Lowering {
                 return Ok(());
             }
             Masking::Once => Extent::Bytes(bytes),
-            Masking::Lanes(_) | Masking::LanesByW(_) | Masking::Compare | Masking::Shift(_) if broadcast => {
-                Extent::Bytes(bytes)
-            }
-            Masking::Lanes(element) => by_lanes(element),
+            _ if broadcast => Extent::Bytes(bytes),
+            Masking::Lanes(element) | Masking::Blend(element) => by_lanes(element),
             Masking::LanesByW(element) => by_lanes(element << u8::from(self.prefixes.wide)),
             Masking::Compare => {
                 let element = if self.prefixes.opcode & 0x20 == 0 { 4 } else { 1 };
@@ -621,6 +640,10 @@ impl Lowering {
             StringOp::Load => {
                 touch(AccessKind::Load, source);
                 self.writes(&[RAX]);
+                if repeats {
+                    // It keeps its value if RCX is 0.
+                    self.reads(&[RAX]);
+                }
             }
             StringOp::Scan => {
                 touch(AccessKind::Load, destination);

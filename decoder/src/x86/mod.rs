@@ -24,6 +24,7 @@ mod tables;
 
 use crate::effect::{InsnEffect, Unsupported};
 use capstone::prelude::*;
+use prefix::Prefixes;
 use regs::FromCapstone;
 use tables::{Index, Known};
 
@@ -71,7 +72,8 @@ impl Decoder {
             return Err(unsupported(window, "no instruction".to_owned()));
         };
         let refuse = |why: &str| unsupported(insn.bytes(), format!("{}: {why}", text(insn)));
-        let shape = match self.tables.get(insn.id()) {
+        let prefixes = Prefixes::of(insn.bytes());
+        let shape = match self.tables.find(insn.id(), &prefixes) {
             Some(Known::Shape(shape)) => shape,
             Some(Known::Unsupported(reason)) => return Err(refuse(reason)),
             None => return Err(refuse("not in the tables")),
@@ -79,7 +81,7 @@ impl Decoder {
         let detail = self.capstone.insn_detail(insn).map_err(|_| refuse("no details"))?;
         let detail = detail.arch_detail();
         let detail = detail.x86().ok_or_else(|| refuse("no details"))?;
-        lower::lower(insn.bytes(), shape, detail, &self.names).map_err(refuse)
+        lower::lower(insn.bytes().len() as u8, prefixes, shape, detail, &self.names).map_err(refuse)
     }
 
     /// The instruction's text, in Intel's syntax; `None` for bytes that are no instruction.

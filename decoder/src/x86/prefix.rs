@@ -4,6 +4,18 @@
 use super::regs::{self, FS_BASE, GS_BASE};
 use crate::effect::Reg;
 
+/// How the opcode is encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Encoding {
+    /// With legacy prefixes and REX.
+    #[default]
+    Legacy,
+    /// With a VEX prefix, or AMD's XOP.
+    Vex,
+    /// With an EVEX prefix.
+    Evex,
+}
+
 /// What stands before the opcode.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Prefixes {
@@ -23,7 +35,11 @@ pub(super) struct Prefixes {
     pub(super) vector: u8,
     /// The EVEX prefix.
     pub(super) evex: Option<Evex>,
-    /// The opcode byte, without its map.
+    /// How the opcode is encoded.
+    pub(super) encoding: Encoding,
+    /// The opcode's map: 0 for one byte, 1 for 0F, 2 for 0F 38, 3 for 0F 3A; XOP's begin at 8.
+    pub(super) map: u8,
+    /// The opcode byte.
     pub(super) opcode: u8,
 }
 
@@ -36,6 +52,8 @@ pub(super) struct Evex {
     pub(super) zeroing: bool,
     /// The memory operand is one element for all lanes.
     pub(super) broadcast: bool,
+    /// The displacement, if it is one byte: it counts in units of the operand.
+    pub(super) displacement: Option<i8>,
 }
 
 impl Prefixes {
@@ -63,14 +81,22 @@ impl Prefixes {
         }
         match byte(at) {
             0xc5 => {
+                found.encoding = Encoding::Vex;
+                found.map = 1;
                 found.vector = 16 << (byte(at + 1) >> 2 & 1);
                 found.opcode = byte(at + 2);
             }
-            0xc4 => found.vex(byte(at + 2), byte(at + 3)),
+            0xc4 => found.vex([byte(at + 1), byte(at + 2), byte(at + 3)]),
             // XOP's maps begin at 8; below, it is POP.
-            0x8f if byte(at + 1) & 0x1f >= 8 => found.vex(byte(at + 2), byte(at + 3)),
+            0x8f if byte(at + 1) & 0x1f >= 8 => {
+                found.vex([byte(at + 1), byte(at + 2), byte(at + 3)]);
+            }
             0x62 => {
+                found.encoding = Encoding::Evex;
                 let last = byte(at + 3);
+                let modrm = byte(at + 5);
+                let sib = usize::from(modrm & 7 == 4);
+                found.map = byte(at + 1) & 7;
                 found.wide = byte(at + 2) & 0x80 != 0;
                 found.vector = 16 << (last >> 5 & 3).min(2);
                 found.opcode = byte(at + 4);
@@ -78,18 +104,24 @@ impl Prefixes {
                     mask: Some(last & 7).filter(|&number| number != 0).map(regs::mask),
                     zeroing: last & 0x80 != 0,
                     broadcast: last & 0x10 != 0,
+                    displacement: (modrm >> 6 == 1).then(|| byte(at + 6 + sib) as i8),
                 });
             }
             0x0f => {
-                let map = matches!(byte(at + 1), 0x38 | 0x3a);
-                found.opcode = byte(at + if map { 2 } else { 1 });
+                (found.map, found.opcode) = match byte(at + 1) {
+                    0x38 => (2, byte(at + 2)),
+                    0x3a => (3, byte(at + 2)),
+                    opcode => (1, opcode),
+                };
             }
             opcode => found.opcode = opcode,
         }
         found
     }
 
-    fn vex(&mut self, second: u8, opcode: u8) {
+    fn vex(&mut self, [first, second, opcode]: [u8; 3]) {
+        self.encoding = Encoding::Vex;
+        self.map = first & 0x1f;
         self.wide = second & 0x80 != 0;
         self.vector = 16 << (second >> 2 & 1);
         self.opcode = opcode;

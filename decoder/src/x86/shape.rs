@@ -20,8 +20,10 @@ pub(super) enum Op {
     RW,
     /// It is written; a register keeps the rest of its bits, and so is also read (MOVHPS).
     Wm,
-    /// Only its address is computed (LEA, PREFETCH).
+    /// Only its address is computed (PREFETCH).
     A,
+    /// As `A`, but in its segment (LEA).
+    E,
     /// Nothing (long NOPs).
     N,
 }
@@ -33,13 +35,13 @@ pub(super) enum Width {
     Operand,
     /// By the operand-size prefixes: capstone takes 66 before REX.W for 16 bits.
     OperandSize,
-    /// So many bytes.
+    /// So many bytes; capstone gets the width wrong, or the unit of EVEX displacements.
     Fixed(u16),
     /// So many bytes, or so many with the operand-size prefix.
     Environment(u16, u16),
     /// At most so many bytes.
     AtMost(u16),
-    /// As capstone says, or so many bytes if broadcast.
+    /// As capstone says; if broadcast, as for `Fixed`.
     Broadcast(u16),
 }
 
@@ -51,6 +53,8 @@ pub(super) enum Masking {
     Never,
     /// The lanes whose bit is set, of so many bytes each. A store writes these and no others in any case.
     Lanes(u8),
+    /// As `Lanes`; but the mask chooses between two sources, and the destination is not merged.
+    Blend(u8),
     /// As `Lanes`; with W, the lanes are twice as wide.
     LanesByW(u8),
     /// Compares of integers share one id: the opcode (1E, 1F: dwords; 3E, 3F: bytes) and W say the width.
@@ -110,10 +114,14 @@ pub(super) enum Form {
     /// INT n: the kernel's old entry, or a trap.
     Interrupt,
     Trap,
-    /// `rep` or not, with elements of so many bytes. MOVSD and CMPSD with a vector operand are the SSE
-    /// instructions of the same name, of the shape given.
+    /// `rep` or not, with elements of so many bytes.
     String(StringOp, u8),
-    StringOrScalar(StringOp, u8, &'static Shape),
+    /// With opcode 0F xx, these are SSE instructions of the shape given.
+    StringOrVector(StringOp, u8, &'static Shape),
+    /// It has one of the mandatory prefixes given; capstone takes others for it.
+    Prefixed(u8),
+    /// It has no 66, F2 or F3; capstone takes others for it.
+    Unprefixed,
     /// `al = [rbx + al]`.
     Translate,
     /// Elements of so many bytes, indices of so many.

@@ -49,7 +49,7 @@ pub(super) static ROWS: &[Row] = &[
     (ops(&[W, R]).width(OperandSize), &[
         X86_INS_MOVBE,
     ]),
-    (ops(&[W, A]), &[
+    (ops(&[W, E]), &[
         X86_INS_LEA,
     ]),
     (ops(&[RW, R]).flags_w().width(OperandSize), &[

@@ -10,6 +10,7 @@ mod system;
 mod unsupported;
 mod x87;
 
+use super::prefix::{Encoding, Prefixes};
 use super::shape::{Row, Shape};
 use capstone::InsnId;
 use capstone::arch::x86::X86Insn;
@@ -54,6 +55,17 @@ impl Index {
     /// `None`: an id that no table has.
     pub(super) fn get(&self, id: InsnId) -> Option<Known> {
         self.0.get(id.0 as usize).copied().flatten()
+    }
+
+    /// As [`Index::get`], where capstone's id is right. Compares whose predicate is part of the name have the id
+    /// of CMPPD plus the predicate (CMPORDPS that of CMPXCHG16B), and likewise AVX-512's integer compares.
+    pub(super) fn find(&self, id: InsnId, prefixes: &Prefixes) -> Option<Known> {
+        let id = match (prefixes.encoding, prefixes.map, prefixes.opcode) {
+            (Encoding::Legacy, 1, 0xc2) => X86Insn::X86_INS_CMPPS as u32,
+            (Encoding::Evex, 3, 0x1e | 0x1f | 0x3e | 0x3f) => X86Insn::X86_INS_VPCMP as u32,
+            _ => id.0,
+        };
+        self.get(InsnId(id))
     }
 }
 

@@ -1,11 +1,10 @@
-//! String instructions, with and without `rep`. MOVSD and CMPSD are two instructions each: capstone has one id
-//! for the string instruction and for SSE's of the same name.
+//! String instructions, with and without `rep`. MOVSD is two instructions: capstone has one id for the string
+//! instruction and for SSE's of the same name.
 
-use super::super::shape::{Form::*, Op::*, Row, Shape, StringOp, form, ops};
+use super::super::shape::{Form::*, Row, Shape, StringOp, form, ops};
 use capstone::arch::x86::X86Insn::*;
 
-static SCALAR_MOVE: Shape = ops(&[]).form(MoveScalar);
-static SCALAR_COMPARE: Shape = ops(&[RW, R]);
+static SCALAR: Shape = ops(&[]).form(MoveScalar);
 
 #[rustfmt::skip]
 pub(super) static ROWS: &[Row] = &[
@@ -15,7 +14,7 @@ pub(super) static ROWS: &[Row] = &[
     (form(String(StringOp::Move, 2)), &[
         X86_INS_MOVSW,
     ]),
-    (form(StringOrScalar(StringOp::Move, 4, &SCALAR_MOVE)), &[
+    (form(StringOrVector(StringOp::Move, 4, &SCALAR)), &[
         X86_INS_MOVSD,
     ]),
     (form(String(StringOp::Move, 8)), &[
@@ -27,7 +26,7 @@ pub(super) static ROWS: &[Row] = &[
     (form(String(StringOp::Compare, 2)), &[
         X86_INS_CMPSW,
     ]),
-    (form(StringOrScalar(StringOp::Compare, 4, &SCALAR_COMPARE)), &[
+    (form(String(StringOp::Compare, 4)), &[
         X86_INS_CMPSD,
     ]),
     (form(String(StringOp::Compare, 8)), &[

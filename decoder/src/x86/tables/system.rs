@@ -33,11 +33,8 @@ pub(super) static ROWS: &[Row] = &[
     (ops(&[]).waits(), &[
         X86_INS_PAUSE,
     ]),
-    (ops(&[R]).reads(&[RAX, RDX]).flags_w().waits(), &[
-        X86_INS_TPAUSE, X86_INS_UMWAIT,
-    ]),
     (ops(&[R]), &[
-        X86_INS_UMONITOR, X86_INS_PTWRITE,
+        X86_INS_PTWRITE,
     ]),
     (ops(&[A]), &[
         X86_INS_CLFLUSH, X86_INS_CLFLUSHOPT, X86_INS_CLWB, X86_INS_CLDEMOTE, X86_INS_PREFETCH,
@@ -61,9 +58,6 @@ pub(super) static ROWS: &[Row] = &[
     ]),
     (ops(&[]).reads(&[RCX, RAX, RDX]).writes(&[PKRU]), &[
         X86_INS_WRPKRU,
-    ]),
-    (ops(&[W]).flags_w(), &[
-        X86_INS_RDRAND, X86_INS_RDSEED,
     ]),
     (ops(&[W]), &[
         X86_INS_RDPID, X86_INS_SGDT, X86_INS_SIDT, X86_INS_SLDT, X86_INS_SMSW, X86_INS_STR,
@@ -125,7 +119,7 @@ pub(super) static ROWS: &[Row] = &[
     (form(Trap), &[
         X86_INS_INT1, X86_INS_INT3, X86_INS_UD0, X86_INS_UD1, X86_INS_UD2, X86_INS_HLT,
     ]),
-    (form(Transaction).writes(&[RAX]), &[
+    (form(Transaction).reads(&[RAX]).writes(&[RAX]), &[
         X86_INS_XBEGIN,
     ]),
     (ops(&[]), &[
@@ -133,5 +127,17 @@ pub(super) static ROWS: &[Row] = &[
     ]),
     (ops(&[]).flags_w(), &[
         X86_INS_XTEST,
+    ]),
+    (ops(&[R]).form(Prefixed(0x66)).reads(&[RAX, RDX]).flags_w().waits(), &[
+        X86_INS_TPAUSE,
+    ]),
+    (ops(&[R]).form(Prefixed(0xf2)).reads(&[RAX, RDX]).flags_w().waits(), &[
+        X86_INS_UMWAIT,
+    ]),
+    (ops(&[R]).form(Prefixed(0xf3)), &[
+        X86_INS_UMONITOR,
+    ]),
+    (ops(&[W]).form(Unprefixed).flags_w(), &[
+        X86_INS_RDRAND, X86_INS_RDSEED,
     ]),
 ];
