@@ -168,7 +168,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: "Intel's processors ignore the prefix, AMD's do not",
         mnemonics: &[
             Ja, Jae, Jb, Jbe, Je, Jg, Jge, Jl, Jle, Jne, Jno, Jnp, Jns, Jo, Jp, Jrcxz, Js, Loop, Loope,
-            Loopne, Ret,
+            Loopne, Ret, Call, Jmp,
         ],
     },
     Exception {
@@ -223,7 +223,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             Vreducesh, Vrndscaleph, Vrndscalesd, Vrndscalesh, Vrndscaless, Vrsqrt14sd, Vrsqrt14ss,
             Vrsqrt28sd, Vrsqrt28ss, Vscalefsd, Vscalefss, Vsha512msg1, Vsha512msg2, Vsha512rnds2, Vsm3msg1,
             Vsm3msg2, Vsm3rnds2, Vsm4key4, Vsm4rnds4, Xcryptcbc, Xcryptcfb, Xcryptctr, Xcryptecb, Xcryptofb,
-            Xsha1, Xsha256, Xsha512, Xsha512_alt, Xstore, Xstore_alt,
+            Xsha1, Xsha256, Xsha512, Xsha512_alt, Xstore, Xstore_alt, V4fmaddss, V4fnmaddss,
         ],
     },
     Exception {
@@ -253,6 +253,15 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: "virtual machines and enclaves",
         mnemonics: &[
             Getsec, Getsecq, Vmclear, Vmptrld, Vmptrst, Vmread, Vmwrite, Vmxon,
+        ],
+    },
+    Exception {
+        aspect: Unsupported,
+        says: "capstone takes it for another",
+        when: always,
+        reason: "capstone takes a fence for TPAUSE, and SENDUIPI for RDRAND",
+        mnemonics: &[
+            Mfence, Senduipi,
         ],
     },
 ];

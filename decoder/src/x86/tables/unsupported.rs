@@ -45,17 +45,17 @@ pub(super) static UNSUPPORTED: &[(&str, &[X86Insn])] = &[
     ("it clears a line whose size depends on the processor", &[
         X86_INS_CLZERO,
     ]),
-    ("of one maker's processors: lightweight profiling", &[
+    ("lightweight profiling, of one maker's processors", &[
         X86_INS_LLWPCB, X86_INS_LWPINS, X86_INS_LWPVAL, X86_INS_SLWPCB,
     ]),
-    ("of one maker's processors: monitoring", &[
+    ("monitoring, of one maker's processors", &[
         X86_INS_MONITORX, X86_INS_MWAITX,
     ]),
-    ("of one maker's processors: PadLock", &[
+    ("PadLock, of one maker's processors", &[
         X86_INS_MONTMUL, X86_INS_XCRYPTCBC, X86_INS_XCRYPTCFB, X86_INS_XCRYPTCTR, X86_INS_XCRYPTECB,
         X86_INS_XCRYPTOFB, X86_INS_XSHA1, X86_INS_XSHA256, X86_INS_XSTORE,
     ]),
-    ("four registers in a row: only of one processor", &[
+    ("four registers in a row, only of one processor", &[
         X86_INS_V4FMADDPS, X86_INS_V4FMADDSS, X86_INS_V4FNMADDPS, X86_INS_V4FNMADDSS, X86_INS_VP4DPWSSDS, X86_INS_VP4DPWSSD,
     ]),
 ];
