@@ -25,6 +25,8 @@ enum Aspect {
     Length,
     /// Memory accesses.
     Memory,
+    /// The width of the elements that a mask chooses from.
+    Element,
     /// A register that only we read or write.
     Extra,
     /// A register that only iced-x86 reads or writes.
@@ -233,6 +235,16 @@ impl Pair {
             differ(Aspect::Memory, format!("{our_places:?} and {places:?}"));
         }
 
+        for access in &ours.accesses {
+            let (Extent::Masked { element, .. } | Extent::Packed { element, .. }) = access.extent else {
+                continue;
+            };
+            let their_element = theirs.memory_size().element_size();
+            if theirs.has_op_mask() && usize::from(element) != their_element {
+                differ(Aspect::Element, format!("{element} and {their_element}"));
+            }
+        }
+
         let (mut reads, mut writes) = (RegSet::EMPTY, RegSet::EMPTY);
         for used in info.used_registers() {
             let Some(reg) = reg(used.register()) else { continue };
@@ -256,10 +268,9 @@ impl Pair {
             writes.insert(regs::RFLAGS);
         }
         let (our_reads, our_writes) = (without_ours(ours.reads), without_ours(ours.writes));
-        for (verb, our, their, all) in [
-            ("reads", our_reads, reads, ours.reads),
-            ("writes", our_writes, writes, ours.writes),
-        ] {
+        for (verb, our, their, all) in
+            [("reads", our_reads, reads, ours.reads), ("writes", our_writes, writes, ours.writes)]
+        {
             let extra = minus(our, their);
             if !extra.is_empty() {
                 differ(Aspect::Extra, format!("{verb} {extra:?}"));
@@ -351,8 +362,13 @@ impl Tally {
             let Exception { aspect, reason, .. } = EXCEPTIONS[at];
             println!("  {aspect:?} {count} times, {reason}; first {first}");
         }
-        let wrong: Vec<_> =
-            self.wrong.iter().map(|((mnemonic, aspect), (count, first))| format!("{mnemonic} {aspect:?}: {count} like {first}")).collect();
+        let wrong: Vec<_> = self
+            .wrong
+            .iter()
+            .map(|((mnemonic, aspect), (count, first))| {
+                format!("{mnemonic} {aspect:?}: {count} like {first}")
+            })
+            .collect();
         assert!(wrong.is_empty(), "{what}, {} kinds of difference:\n{}", wrong.len(), wrong.join("\n"));
     }
 }
@@ -368,8 +384,7 @@ fn compare_all(encodings: &[Vec<u8>]) -> Tally {
                     let mut pair = Pair::new();
                     let mut tally = Tally::default();
                     for bytes in part {
-                        let theirs =
-                            iced_x86::Decoder::with_ip(64, bytes, PC, DecoderOptions::NONE).decode();
+                        let theirs = iced_x86::Decoder::with_ip(64, bytes, PC, DecoderOptions::NONE).decode();
                         if theirs.is_invalid() {
                             tally.undecoded += 1;
                             continue;
@@ -520,8 +535,22 @@ fn random_encodings() {
     let mut all: Vec<Vec<u8>> = Vec::new();
     for _ in 0..500_000 {
         const FIRST: [&[u8]; 16] = [
-            &[], &[], &[0x66], &[0xf2], &[0xf3], &[0xf0], &[0x67], &[0x64], &[0x48], &[0x66, 0x48], &[0xf3, 0x48],
-            &[0x0f], &[0x66, 0x0f], &[0xc4], &[0xc5], &[0x62],
+            &[],
+            &[],
+            &[0x66],
+            &[0xf2],
+            &[0xf3],
+            &[0xf0],
+            &[0x67],
+            &[0x64],
+            &[0x48],
+            &[0x66, 0x48],
+            &[0xf3, 0x48],
+            &[0x0f],
+            &[0x66, 0x0f],
+            &[0xc4],
+            &[0xc5],
+            &[0x62],
         ];
         let first = FIRST[rng.below(FIRST.len())];
         let bytes = [first, &rng.bits().to_le_bytes(), &rng.bits().to_le_bytes()].concat();

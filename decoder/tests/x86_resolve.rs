@@ -155,10 +155,8 @@ fn bit_strings() {
         assert_eq!(places(code, thread(bit)), [(at, len)], "bit {bit} with {code:02x?}");
     }
     // lock bts [rdi], esi
-    let found = resolve(
-        &[0xf0, 0x0f, 0xab, 0x37],
-        Thread::new().with(regs::RDI, 0x1000).with(regs::RSI, 100),
-    );
+    let found =
+        resolve(&[0xf0, 0x0f, 0xab, 0x37], Thread::new().with(regs::RDI, 0x1000).with(regs::RSI, 100));
     assert_eq!((found[0].kind, found[0].addr, found[0].atomic), (AccessKind::Rmw, 0x100c, true));
     // bt dword [rax], 100: a constant is taken modulo the width.
     assert_eq!(places(&[0x0f, 0xba, 0x20, 100], thread(0)), [(0x1000, 4)]);

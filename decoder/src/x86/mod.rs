@@ -65,8 +65,7 @@ impl Decoder {
     /// [`Unsupported`] for bytes that are no instruction, and for instructions whose effect is not known.
     pub fn decode(&self, pc: u64, bytes: &[u8]) -> Result<InsnEffect, Unsupported> {
         let window = &bytes[..bytes.len().min(MAX_LEN)];
-        let unsupported =
-            |bytes: &[u8], text: String| Unsupported { pc, bytes: bytes.to_vec(), text };
+        let unsupported = |bytes: &[u8], text: String| Unsupported { pc, bytes: bytes.to_vec(), text };
         let found = self.capstone.disasm_count(window, pc, 1).ok();
         let Some(insn) = found.as_ref().and_then(|found| found.first()) else {
             return Err(unsupported(window, "no instruction".to_owned()));

@@ -91,8 +91,8 @@ const fn range(from: u8, to: u8) -> RegSet {
 pub fn name(reg: Reg) -> String {
     const GENERAL: [&str; 8] = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"];
     const OTHERS: [&str; 15] = [
-        "rip", "rflags", "fs_base", "gs_base", "x87", "mxcsr", "pkru", "ssp", "bounds", "es", "cs", "ss", "ds",
-        "fs", "gs",
+        "rip", "rflags", "fs_base", "gs_base", "x87", "mxcsr", "pkru", "ssp", "bounds", "es", "cs", "ss",
+        "ds", "fs", "gs",
     ];
     match reg.0 {
         number @ 0..8 => GENERAL[usize::from(number)].to_owned(),

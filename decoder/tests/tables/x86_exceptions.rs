@@ -267,4 +267,22 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         reason: "instructions of one maker's processors: profiling, monitoring, PadLock",
         mnemonics: &[],
     },
+    Exception {
+        aspect: Element,
+        says: "4 and",
+        when: always,
+        reason: "the mask counts the sums, of four bytes or two words each",
+        mnemonics: &[
+            Vpdpbusd, Vpdpbusds, Vpdpwssd, Vpdpwssds,
+        ],
+    },
+    Exception {
+        aspect: Element,
+        says: "8 and 4",
+        when: always,
+        reason: "the mask counts the products, each of the lower half of eight bytes",
+        mnemonics: &[
+            Vpmuldq, Vpmuludq,
+        ],
+    },
 ];

@@ -12,8 +12,8 @@ use super::super::shape::{Form::*, Op::*, Row, Width::*, form, ops};
 use crate::x86::regs::{
     FS_BASE, GS_BASE, LEGACY_VECTORS, MXCSR, PKRU, R11, RAX, RBX, RCX, RDX, RFLAGS, SSP, STATE, X87,
 };
-use wmtrace_model::order::Order;
 use capstone::arch::x86::X86Insn::*;
+use wmtrace_model::order::Order;
 
 /// The largest area in standard or compacted form: 576 + AVX 256 + MPX 128 + AVX-512 1600 + PKRU 8, then AMX 8256
 /// at its aligned place.
