@@ -134,7 +134,8 @@ pub enum Extent {
     /// So many bytes at the address.
     Bytes(u16),
     /// A `rep` string instruction: `element` bytes, as often as `count` says, upwards or downwards by the
-    /// direction flag. `conditional`: it may stop earlier (`repe`/`repne` scas, cmps).
+    /// direction flag. `conditional`: it may stop earlier (`repe`/`repne` scas, cmps). As many low bits of `count`
+    /// count as of the address.
     Repeated {
         /// Bytes of one element.
         element: u8,

@@ -3,7 +3,6 @@
 //! Bounded and with a fixed seed, so a failure is found again. Two million strings of random bytes, of which
 //! nearly half decode, and a million real instructions with some bits changed.
 
-use object::{Object, ObjectSection};
 use wmtrace_decoder::effect::{Reg, Registers};
 use wmtrace_decoder::x86::{Decoder, MAX_LEN};
 use wmtrace_model::rng::Rng;
@@ -86,7 +85,9 @@ fn random_bytes() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
 fn changed_instructions() {
+    use object::{Object, ObjectSection};
     const EACH: usize = 500_000;
     let data = std::fs::read("/usr/lib/x86_64-linux-gnu/libc.so.6").expect("libc");
     let file = object::File::parse(&*data).expect("an ELF file");

@@ -98,3 +98,38 @@ fn text(insn: &capstone::Insn<'_>) -> String {
         Some(operands) => format!("{mnemonic} {operands}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> Unsupported {
+        Decoder::new().decode(0x1000, bytes).expect_err("it must be refused")
+    }
+
+    #[test]
+    fn what_is_no_instruction_is_refused() {
+        assert_eq!(refused(&[]).bytes, []);
+        assert_eq!(refused(&[0x48]).text, "no instruction");
+        // AAA is none in 64-bit mode; the first three bytes of a MOV are none at all.
+        assert_eq!(refused(&[0x37]).text, "no instruction");
+        assert_eq!(refused(&[0x48, 0x8b, 0x80]).bytes, [0x48, 0x8b, 0x80]);
+    }
+
+    #[test]
+    fn a_refusal_says_what_and_why() {
+        let far = refused(&[0xff, 0x18, 0x90]);
+        assert_eq!((far.pc, &far.bytes[..]), (0x1000, &[0xff, 0x18][..]));
+        assert_eq!(far.to_string(), "unsupported instruction at 0x1000: call ptr [rax]: a far jump (ff 18)");
+        // lock mov [rax], ecx; lock add ecx, [rax]; lock add eax, ecx
+        for bytes in [&[0xf0, 0x89, 0x08][..], &[0xf0, 0x03, 0x08], &[0xf0, 0x01, 0xc8]] {
+            refused(bytes);
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_address_space_is_no_problem() {
+        let effect = Decoder::new().decode(u64::MAX, &[0xeb, 0x10]).expect("jmp");
+        assert_eq!(effect.flow, crate::effect::Flow::Jump { target: 0x11, conditional: false });
+    }
+}

@@ -146,3 +146,42 @@ impl Prefixes {
         if self.address_size { 32 } else { 64 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rex_counts_only_before_the_opcode() {
+        assert_eq!(Prefixes::of(&[0x48, 0x8b, 0x00]).operand_bytes(), 8);
+        assert_eq!(Prefixes::of(&[0x66, 0x48, 0x8b, 0x00]).operand_bytes(), 8);
+        assert_eq!(Prefixes::of(&[0x48, 0x66, 0x8b, 0x00]).operand_bytes(), 2);
+        assert_eq!(Prefixes::of(&[0x48, 0x2e, 0x8b, 0x00]).operand_bytes(), 4);
+        assert_eq!(Prefixes::of(&[0x48, 0x40, 0x8b, 0x00]).operand_bytes(), 4);
+    }
+
+    #[test]
+    fn the_last_of_a_group_counts() {
+        let found = Prefixes::of(&[0xf2, 0x64, 0xf3, 0x65, 0x3e, 0xa4]);
+        assert_eq!((found.repeat, found.segment, found.opcode), (Some(0xf3), Some(GS_BASE), 0xa4));
+    }
+
+    #[test]
+    fn maps_and_lengths() {
+        let of = |bytes: &[u8]| {
+            let found = Prefixes::of(bytes);
+            (found.encoding, found.map, found.opcode, found.vector)
+        };
+        assert_eq!(of(&[0x0f, 0xa2]), (Encoding::Legacy, 1, 0xa2, 16));
+        assert_eq!(of(&[0x66, 0x0f, 0x3a, 0x0f]), (Encoding::Legacy, 3, 0x0f, 16));
+        assert_eq!(of(&[0xc5, 0xfc, 0x28, 0x00]), (Encoding::Vex, 1, 0x28, 32));
+        assert_eq!(of(&[0xc4, 0xe2, 0x6d, 0x92, 0x04, 0x88]), (Encoding::Vex, 2, 0x92, 32));
+        assert_eq!(of(&[0x8f, 0xe8, 0xf4, 0xa2, 0x00, 0x20]), (Encoding::Vex, 8, 0xa2, 32));
+        assert_eq!(of(&[0x8f, 0x00]), (Encoding::Legacy, 0, 0x8f, 16));
+        assert_eq!(of(&[0x62, 0xf1, 0x7c, 0x49, 0x11, 0x40, 0xff]), (Encoding::Evex, 1, 0x11, 64));
+        assert_eq!(of(&[]), (Encoding::Legacy, 0, 0, 16));
+        let evex = Prefixes::of(&[0x62, 0xf1, 0x7c, 0xd9, 0x11, 0x44, 0x24, 0xff]).evex.expect("EVEX");
+        assert_eq!((evex.mask, evex.zeroing, evex.broadcast), (Some(regs::mask(1)), true, true));
+        assert_eq!(evex.displacement, Some(-1));
+    }
+}

@@ -124,7 +124,7 @@ impl Lowering {
         Ok(Operand::Mem { address, lanes, bytes: u16::from(operand.size) })
     }
 
-    /// The address of an operand that is not in the ModR/M byte; `segmented`: FS and GS count.
+    /// An address without index, as long as the prefixes say; `segmented`: FS and GS count.
     fn address(&self, base: Option<Reg>, displacement: i64, segmented: bool) -> Address {
         Address {
             base,
@@ -238,7 +238,7 @@ impl Lowering {
         }
     }
 
-    /// Adds an access, locked if the instruction is.
+    /// Adds a plain access that happens.
     fn access(&mut self, kind: AccessKind, address: Address, extent: Extent) {
         self.address_is_read(&address);
         self.effect.accesses.push(Access {

@@ -15,8 +15,7 @@ use crate::x86::regs::{
 use capstone::arch::x86::X86Insn::*;
 use wmtrace_model::order::Order;
 
-/// The largest area in standard or compacted form: 576 + AVX 256 + MPX 128 + AVX-512 1600 + PKRU 8, then AMX 8256
-/// at its aligned place.
+/// The end of the standard form with everything in it, its gaps included: AMX's tiles are last, at 2816.
 const XSAVE_AREA: u16 = 11008;
 
 #[rustfmt::skip]
