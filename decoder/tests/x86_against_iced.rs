@@ -533,8 +533,7 @@ fn random_encodings() {
     let mut rng = Rng::new(7);
     let mut all: Vec<Vec<u8>> = Vec::new();
     for _ in 0..500_000 {
-        const FIRST: [&[u8]; 16] = [
-            &[],
+        const FIRST: [&[u8]; 20] = [
             &[],
             &[0x66],
             &[0xf2],
@@ -547,9 +546,14 @@ fn random_encodings() {
             &[0xf3, 0x48],
             &[0x0f],
             &[0x66, 0x0f],
+            &[0x66, 0xf2, 0x0f],
+            &[0xf3, 0x66, 0x0f],
+            &[0xf0, 0x66],
             &[0xc4],
             &[0xc5],
-            &[0x62],
+            &[0x62, 0xf1],
+            &[0x62, 0xf2],
+            &[0x62, 0xf3],
         ];
         let first = FIRST[rng.below(FIRST.len())];
         let bytes = [first, &rng.bits().to_le_bytes(), &rng.bits().to_le_bytes()].concat();

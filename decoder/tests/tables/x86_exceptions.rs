@@ -1,7 +1,7 @@
 //! What differs between iced-x86 and us on purpose.
 
 use super::Aspect::*;
-use super::{Exception, always, constant_count, same_registers};
+use super::{Exception, always, constant_count, has_memory, same_registers};
 use iced_x86::Mnemonic::*;
 
 #[rustfmt::skip]
@@ -201,26 +201,29 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         mnemonics: &[
             Aadd, Aand, Aesdec128kl, Aesdec256kl, Aesdecwide128kl, Aesdecwide256kl, Aesenc128kl,
             Aesenc256kl, Aesencwide128kl, Aesencwide256kl, Aor, Axor, Bsf, Bsr, Ccs_encrypt, Ccs_hash,
-            Cmpbexadd, Cmpbxadd, Cmplexadd, Cmplxadd, Cmpnbexadd, Cmpnbxadd, Cmpnlexadd, Cmpnlxadd,
-            Cmpnoxadd, Cmpnpxadd, Cmpnsxadd, Cmpnzxadd, Cmpoxadd, Cmppxadd, Cmpsxadd, Cmpzxadd,
-            Encodekey128, Encodekey256, Enqcmd, Enqcmds, Fcom, Fcomp, Fstp, Fxch, Kmovb, Kmovd, Kmovq,
-            Kmovw, Ldtilecfg, Lfence, Lkgs, Loadiwkey, Mfence, Movsxd, Pause, Prefetch, Prefetchw, Rdpru,
-            Reservednop, Rmpquery, Seamops, Seamret, Senduipi, Sfence, Sttilecfg, Tcmmimfp16ps,
-            Tcmmrlfp16ps, Tdcall, Tdpbf16ps, Tdpbssd, Tdpbsud, Tdpbusd, Tdpbuud, Tdpfp16ps, Testui,
-            Tileloadd, Tileloaddt1, Tilestored, Tlbsync, Undoc, V4fmaddss, V4fnmaddss, Vaddsh,
+            Clrssbsy, Cmpbexadd, Cmpbxadd, Cmplexadd, Cmplxadd, Cmpnbexadd, Cmpnbxadd, Cmpnlexadd,
+            Cmpnlxadd, Cmpnoxadd, Cmpnpxadd, Cmpnsxadd, Cmpnzxadd, Cmpoxadd, Cmppxadd, Cmpsxadd, Cmpzxadd,
+            Encodekey128, Encodekey256, Enqcmd, Enqcmds, Fcom, Fcomp, Fstp, Fxch, Incsspd, Invlpgb, Ja, Jae,
+            Jb, Jbe, Je, Jg, Jge, Jl, Jle, Jne, Jnp, Jns, Jp, Js, Kaddd, Kaddq, Kmovb, Kmovd, Kmovq, Kmovw,
+            Ldtilecfg, Lfence, Lkgs, Loadiwkey, Mfence, Movsxd, Pause, Pbndkb, Prefetch, Prefetchw, Psmash,
+            Pvalidate, Rdfsbase, Rdgsbase, Rdmsrlist, Rdpru, Reservednop, Rmpadjust, Rmpquery, Rmpupdate,
+            Seamops, Seamret, Senduipi, Serialize, Sfence, Sttilecfg, Tcmmimfp16ps, Tcmmrlfp16ps, Tdcall,
+            Tdpbf16ps, Tdpbssd, Tdpbsud, Tdpbusd, Tdpbuud, Tdpfp16ps, Testui, Tileloadd, Tileloaddt1,
+            Tilestored, Tlbsync, Uiret, Umonitor, Umwait, Undoc, V4fmaddss, V4fnmaddss, Vaddsh,
             Vbcstnebf162ps, Vbcstnesh2ps, Vcmpph, Vcmpsd, Vcmpsh, Vcmpss, Vcvtdq2pd, Vcvtne2ps2bf16,
             Vcvtneebf162ps, Vcvtneeph2ps, Vcvtneobf162ps, Vcvtneoph2ps, Vcvtneps2bf16, Vcvtsh2ss,
             Vcvtudq2pd, Vcvtusi2sd, Vdpbf16ps, Vfcmaddcph, Vfmadd132sh, Vfmadd213sh, Vfmaddsub231ph,
-            Vfmsub231sh, Vfmsubadd213ph, Vfnmadd132ph, Vfnmadd213ph, Vfpclassph, Vfpclasssd, Vfpclasssh,
-            Vfpclassss, Vgetexpsd, Vgetexpss, Vgetmantph, Vgetmantsh, Vmulph, Vmulsh, Vp2intersectd,
-            Vp2intersectq, Vpackusdw, Vpalignr, Vpcmpestri64, Vpcmpestrm64, Vpcmpistri, Vpcmpistrm,
-            Vpdpbssd, Vpdpbssds, Vpdpbsud, Vpdpbsuds, Vpdpbusd, Vpdpbusds, Vpdpbuud, Vpdpbuuds, Vpdpwssd,
-            Vpdpwssds, Vpdpwsud, Vpdpwsuds, Vpdpwusd, Vpdpwusds, Vpdpwuud, Vpdpwuuds, Vpextrb, Vpextrw,
-            Vphsubd, Vpinsrb, Vpinsrw, Vpmadd52huq, Vpmadd52luq, Vpsllw, Vpsraw, Vpsrlw, Vrcp14sd, Vrcp14ss,
-            Vrcp28sd, Vrcp28ss, Vreduceph, Vreducesh, Vrndscaleph, Vrndscalesd, Vrndscalesh, Vrndscaless,
-            Vrsqrt14sd, Vrsqrt14ss, Vrsqrt28sd, Vrsqrt28ss, Vscalefsd, Vscalefss, Vsha512msg1, Vsha512msg2,
-            Vsha512rnds2, Vsm3msg1, Vsm3msg2, Vsm3rnds2, Vsm4key4, Vsm4rnds4, Vsubph, Xcryptcbc, Xcryptcfb,
-            Xcryptctr, Xcryptecb, Xcryptofb, Xsha1, Xsha256, Xsha512, Xsha512_alt, Xstore, Xstore_alt,
+            Vfmsub231sh, Vfmsubadd132ph, Vfmsubadd213ph, Vfnmadd132ph, Vfnmadd213ph, Vfpclassph, Vfpclasssd,
+            Vfpclasssh, Vfpclassss, Vgetexpsd, Vgetexpss, Vgetmantph, Vgetmantsh, Vmulph, Vmulsh,
+            Vp2intersectd, Vp2intersectq, Vpackusdw, Vpalignr, Vpcmpestri64, Vpcmpestrm64, Vpcmpistri,
+            Vpcmpistrm, Vpdpbssd, Vpdpbssds, Vpdpbsud, Vpdpbsuds, Vpdpbusd, Vpdpbusds, Vpdpbuud, Vpdpbuuds,
+            Vpdpwssd, Vpdpwssds, Vpdpwsud, Vpdpwsuds, Vpdpwusd, Vpdpwusds, Vpdpwuud, Vpdpwuuds, Vpextrb,
+            Vpextrw, Vphsubd, Vpinsrb, Vpinsrw, Vpmadd52huq, Vpmadd52luq, Vpsllw, Vpsraw, Vpsrlw, Vrcp14sd,
+            Vrcp14ss, Vrcp28sd, Vrcp28ss, Vreduceph, Vreducesh, Vrndscaleph, Vrndscalesd, Vrndscalesh,
+            Vrndscaless, Vrsqrt14sd, Vrsqrt14ss, Vrsqrt28sd, Vrsqrt28ss, Vscalefsd, Vscalefss, Vsha512msg1,
+            Vsha512msg2, Vsha512rnds2, Vsm3msg1, Vsm3msg2, Vsm3rnds2, Vsm4key4, Vsm4rnds4, Vsubph, Wrfsbase,
+            Wrgsbase, Wrmsrlist, Wrmsrns, Xcryptcbc, Xcryptcfb, Xcryptctr, Xcryptecb, Xcryptofb, Xresldtrk,
+            Xsha1, Xsha256, Xsha512, Xsha512_alt, Xstore, Xstore_alt, Xsusldtrk,
         ],
     },
     Exception {
@@ -248,9 +251,9 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         aspect: Unsupported,
         says: "capstone takes it for another",
         when: always,
-        reason: "capstone takes a fence for TPAUSE, and SENDUIPI for RDRAND",
+        reason: "capstone takes a fence for TPAUSE, SENDUIPI for RDRAND, CLUI for RDPKRU",
         mnemonics: &[
-            Mfence, Senduipi,
+            Clui, Mfence, Senduipi, Stui,
         ],
     },
     Exception {
@@ -265,6 +268,13 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         says: "of one maker's processors",
         when: always,
         reason: "instructions of one maker's processors: profiling, monitoring, PadLock",
+        mnemonics: &[],
+    },
+    Exception {
+        aspect: Unsupported,
+        says: "a memory operand of unknown width",
+        when: has_memory,
+        reason: "with 66 and F2 or F3 together capstone's width may be wrong",
         mnemonics: &[],
     },
     Exception {

@@ -3,7 +3,7 @@
 mod flow;
 mod lanes;
 
-use super::prefix::Prefixes;
+use super::prefix::{Encoding, Prefixes};
 use super::regs::{self, FromCapstone, RAX, RBP, RBX, RDX, RIP, RSP};
 use super::shape::{Form, Masking, Op, Shape, Width};
 use crate::effect::{Access, AccessKind, Address, Extent, Fence, Flow, Index, InsnEffect, Mask, Reg, Unit};
@@ -110,9 +110,8 @@ impl Lowering {
             displacement = displacement.wrapping_add(i64::from(self.effect.len));
         }
         let index = reg(mem.index())?;
-        let vector = |reg: Reg| (regs::zmm(0)..=regs::zmm(31)).contains(&reg);
         let address = Address {
-            index: index.filter(|&reg| !vector(reg)).map(|reg| Index {
+            index: index.filter(|&reg| !is_vector(reg)).map(|reg| Index {
                 reg,
                 from_bits: 64,
                 signed: false,
@@ -120,7 +119,7 @@ impl Lowering {
             }),
             ..self.address(base, displacement, true)
         };
-        let lanes = index.filter(|&reg| vector(reg)).map(|reg| (reg, scale));
+        let lanes = index.filter(|&reg| is_vector(reg)).map(|reg| (reg, scale));
         Ok(Operand::Mem { address, lanes, bytes: u16::from(operand.size) })
     }
 
@@ -375,7 +374,7 @@ impl Lowering {
         {
             address.displacement = i64::from(units) * i64::from(bytes);
         }
-        if bytes == 0 {
+        if bytes == 0 || self.width_is_doubtful(bytes) {
             return Err("a memory operand of unknown width");
         }
         let Some(mask) = self.mask().map(Mask::Bits) else {
@@ -415,6 +414,21 @@ impl Lowering {
         self.access(kind, address, extent);
         self.conditional();
         Ok(())
+    }
+
+    /// Whether capstone may have missed that an integer operand is 16 bits wide: it does for opcodes 0F xx with
+    /// both 66 and F2 or F3 (`66 f3 0f c1 03`, xadd).
+    fn width_is_doubtful(&self, bytes: u16) -> bool {
+        let Prefixes { encoding, map, operand_size, repeat, wide, .. } = self.prefixes;
+        let vectors = self.operands().iter().any(|operand| match operand {
+            Operand::Reg(reg) => is_vector(*reg),
+            Operand::Mem { .. } | Operand::Imm(_) => false,
+        });
+        (encoding, map, bytes) == (Encoding::Legacy, 1, 4)
+            && operand_size
+            && repeat.is_some()
+            && !wide
+            && !vectors
     }
 
     /// `lock or [rsp], 0` changes nothing: compilers mean a full fence by it, and so do we.
@@ -481,6 +495,10 @@ impl Lowering {
             }
         }
     }
+}
+
+fn is_vector(reg: Reg) -> bool {
+    (regs::zmm(0)..=regs::zmm(31)).contains(&reg)
 }
 
 fn is_mask(reg: Reg) -> bool {

@@ -52,10 +52,10 @@ pub(super) static ROWS: &[Row] = &[
     (ops(&[]).reads(&[RCX]).writes(&[RAX, RDX]), &[
         X86_INS_RDPMC, X86_INS_XGETBV,
     ]),
-    (ops(&[]).reads(&[RCX, PKRU]).writes(&[RAX, RDX]), &[
+    (form(Unprefixed).reads(&[RCX, PKRU]).writes(&[RAX, RDX]), &[
         X86_INS_RDPKRU,
     ]),
-    (ops(&[]).reads(&[RCX, RAX, RDX]).writes(&[PKRU]), &[
+    (form(Unprefixed).reads(&[RCX, RAX, RDX]).writes(&[PKRU]), &[
         X86_INS_WRPKRU,
     ]),
     (ops(&[W]), &[
