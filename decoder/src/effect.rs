@@ -134,7 +134,8 @@ pub enum Extent {
     /// So many bytes at the address.
     Bytes(u16),
     /// A `rep` string instruction: `element` bytes, as often as `count` says, upwards or downwards by the
-    /// direction flag. `conditional`: it may stop earlier (`repe`/`repne` scas, cmps).
+    /// direction flag. `conditional`: it may stop earlier (`repe`/`repne` scas, cmps). As many low bits of `count`
+    /// count as of the address.
     Repeated {
         /// Bytes of one element.
         element: u8,
@@ -167,6 +168,24 @@ pub enum Extent {
         lanes: u8,
         /// Which.
         mask: Mask,
+    },
+    /// A compressing store or expanding load (VPCOMPRESSD, VPEXPANDD): as many elements as the mask has bits, one
+    /// after the other without gaps.
+    Packed {
+        /// Bytes of one element.
+        element: u8,
+        /// How many elements at most.
+        lanes: u8,
+        /// How many: its set bits among the first `lanes`.
+        mask: Mask,
+    },
+    /// A string of bits (x86-64 `bt [m], reg`): the `element` bytes, counted in steps of `element` from the
+    /// address, that contain bit number `offset`, which is signed and `element * 8` bits wide.
+    BitString {
+        /// Bytes of one element: 2, 4 or 8.
+        element: u8,
+        /// The register with the bit's number.
+        offset: Reg,
     },
     /// As many bytes as the processor's state needs (XSAVE, FXSAVE): at most this many.
     AtMost(u16),

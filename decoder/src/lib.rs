@@ -4,4 +4,5 @@
 
 pub mod aarch64;
 pub mod effect;
+mod resolve;
 pub mod x86;

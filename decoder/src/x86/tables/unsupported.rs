@@ -1,0 +1,61 @@
+//! Ids that have no effect here, and why.
+
+use capstone::arch::x86::X86Insn::{self, *};
+
+#[rustfmt::skip]
+pub(super) static UNSUPPORTED: &[(&str, &[X86Insn])] = &[
+    ("only in 16- and 32-bit code", &[
+        X86_INS_AAA, X86_INS_AAD, X86_INS_AAM, X86_INS_AAS, X86_INS_ARPL, X86_INS_BOUND, X86_INS_DAA,
+        X86_INS_DAS, X86_INS_INTO, X86_INS_JCXZ, X86_INS_LDS, X86_INS_LES, X86_INS_POPAW, X86_INS_POPAL,
+        X86_INS_POPFD, X86_INS_PUSHAW, X86_INS_PUSHAL, X86_INS_PUSHFD, X86_INS_SALC,
+    ]),
+    ("a prefix alone", &[
+        X86_INS_DATA16, X86_INS_LOCK, X86_INS_REP, X86_INS_REPNE, X86_INS_REX64, X86_INS_XACQUIRE,
+        X86_INS_XRELEASE,
+    ]),
+    ("a far jump, call or return", &[
+        X86_INS_LCALL, X86_INS_LJMP, X86_INS_RETF, X86_INS_RETFQ, X86_INS_IRET, X86_INS_IRETD,
+        X86_INS_IRETQ, X86_INS_LFS, X86_INS_LGS, X86_INS_LSS,
+    ]),
+    ("input and output", &[
+        X86_INS_IN, X86_INS_INSB, X86_INS_INSD, X86_INS_INSW, X86_INS_OUT, X86_INS_OUTSB, X86_INS_OUTSD,
+        X86_INS_OUTSW,
+    ]),
+    ("only for the kernel", &[
+        X86_INS_CLAC, X86_INS_CLGI, X86_INS_CLI, X86_INS_CLTS, X86_INS_INVD, X86_INS_INVEPT, X86_INS_INVLPG,
+        X86_INS_INVLPGA, X86_INS_INVPCID, X86_INS_INVVPID, X86_INS_LGDT, X86_INS_LIDT, X86_INS_LLDT,
+        X86_INS_LMSW, X86_INS_LTR, X86_INS_MONITOR, X86_INS_MWAIT, X86_INS_RDMSR, X86_INS_RSM, X86_INS_STAC,
+        X86_INS_STGI, X86_INS_STI, X86_INS_SWAPGS, X86_INS_SYSEXIT, X86_INS_SYSEXITQ, X86_INS_SYSRET,
+        X86_INS_SYSRETQ, X86_INS_WBINVD, X86_INS_WBNOINVD, X86_INS_WRMSR, X86_INS_XRSTORS,
+        X86_INS_XRSTORS64, X86_INS_XSAVES, X86_INS_XSAVES64, X86_INS_XSETBV, X86_INS_PCONFIG,
+    ]),
+    ("only for 32-bit programs", &[
+        X86_INS_SYSENTER,
+    ]),
+    ("virtual machines and enclaves", &[
+        X86_INS_ENCLS, X86_INS_ENCLU, X86_INS_ENCLV, X86_INS_GETSEC, X86_INS_SKINIT, X86_INS_VMCALL,
+        X86_INS_VMCLEAR, X86_INS_VMFUNC, X86_INS_VMLAUNCH, X86_INS_VMLOAD, X86_INS_VMMCALL, X86_INS_VMPTRLD,
+        X86_INS_VMPTRST, X86_INS_VMREAD, X86_INS_VMRESUME, X86_INS_VMRUN, X86_INS_VMSAVE, X86_INS_VMWRITE,
+        X86_INS_VMXOFF, X86_INS_VMXON,
+    ]),
+    ("it changes the shadow stack", &[
+        X86_INS_CLRSSBSY, X86_INS_RSTORSSP, X86_INS_SAVEPREVSSP, X86_INS_SETSSBSY, X86_INS_WRSSD,
+        X86_INS_WRSSQ, X86_INS_WRUSSD, X86_INS_WRUSSQ,
+    ]),
+    ("it clears a line whose size depends on the processor", &[
+        X86_INS_CLZERO,
+    ]),
+    ("lightweight profiling, of one maker's processors", &[
+        X86_INS_LLWPCB, X86_INS_LWPINS, X86_INS_LWPVAL, X86_INS_SLWPCB,
+    ]),
+    ("monitoring, of one maker's processors", &[
+        X86_INS_MONITORX, X86_INS_MWAITX,
+    ]),
+    ("PadLock, of one maker's processors", &[
+        X86_INS_MONTMUL, X86_INS_XCRYPTCBC, X86_INS_XCRYPTCFB, X86_INS_XCRYPTCTR, X86_INS_XCRYPTECB,
+        X86_INS_XCRYPTOFB, X86_INS_XSHA1, X86_INS_XSHA256, X86_INS_XSTORE,
+    ]),
+    ("four registers in a row, only of one processor", &[
+        X86_INS_V4FMADDPS, X86_INS_V4FMADDSS, X86_INS_V4FNMADDPS, X86_INS_V4FNMADDSS, X86_INS_VP4DPWSSDS, X86_INS_VP4DPWSSD,
+    ]),
+];
