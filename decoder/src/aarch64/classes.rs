@@ -100,7 +100,8 @@ pub(super) const REGISTER: &[Class] = &[
     class(0x3fe0_0c10, 0x3a40_0800, &[Xn, ReadsFlags, WritesFlags]),
     // Conditional select.
     class(0x3fe0_0800, 0x1a80_0000, &[Xd, Xn, Xm, ReadsFlags]),
-    // Three sources.
+    // Three sources: SMULH and UMULH, which have two, the others.
+    class(0x7f60_8000, 0x1b40_0000, &[Xd, Xn, Xm]),
     class(0x7f00_0000, 0x1b00_0000, &[Xd, Xn, Xm, Xa]),
 ];
 
