@@ -153,16 +153,7 @@ pub(super) fn pair(word: Word, direction: Direction) -> Option<InsnEffect> {
         (log @ 0..=2, true) => 4 << log,
         (_, _) => return None,
     };
-    pair_of(word, direction, bytes, i64::from(bytes))
-}
-
-/// STGP: like a pair, with an offset in units of a tag's 16 bytes.
-pub(super) fn tagged_pair(word: Word) -> Option<InsnEffect> {
-    pair_of(word, Direction::Store, 8, 16)
-}
-
-fn pair_of(word: Word, direction: Direction, bytes: u16, unit: i64) -> Option<InsnEffect> {
-    let offset = word.signed(21, 15) * unit;
+    let offset = word.signed(21, 15) * i64::from(bytes);
     let (displacement, writeback) = match word.bits(25, 23) {
         0b000 | 0b010 => (offset, None),
         0b001 => (0, Some(Writeback::By(offset))),

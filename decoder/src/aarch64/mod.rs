@@ -10,7 +10,8 @@
 //! Invariants: an id that is in no table, or a word that does not fit its id's shape, is [`Unsupported`]; decoding
 //! never panics; the effect is a function of the word, and of `pc` only in branch targets.
 //!
-//! Not supported: SVE, SME, MOPS (CPYP …, SETP …), transactions, LDRAA and LDRAB, kernel-only system instructions.
+//! Not supported: SVE, SME, MOPS (CPYP …, SETP …), transactions, LDRAA and LDRAB, kernel-only system instructions, and
+//! what capstone refuses (STGP).
 
 mod branch;
 mod classes;
@@ -123,7 +124,6 @@ fn effect(word: Word, pc: u64, shape: Shape) -> Option<InsnEffect> {
         Shape::Data(destination) => data::data(word, destination)?,
         Shape::Single(direction) => memory::single(word, direction)?,
         Shape::Pair(direction) => memory::pair(word, direction)?,
-        Shape::TaggedPair => memory::tagged_pair(word)?,
         Shape::Prefetch => memory::prefetch(word)?,
         Shape::Ordered(direction) => memory::ordered(word, direction, 0),
         Shape::OrderedUnscaled(direction) => memory::ordered(word, direction, word.signed(20, 12)),

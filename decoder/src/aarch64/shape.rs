@@ -29,8 +29,6 @@ pub(super) enum Shape {
     Single(Direction),
     /// Two registers: LDP, STNP, LDPSW …
     Pair(Direction),
-    /// STGP: a pair, and the tag of its 16 bytes.
-    TaggedPair,
     /// PRFM: an address, and no access.
     Prefetch,
     /// LDAR, LDAPR, STLR …: the register's address, nothing added.

@@ -3,4 +3,5 @@
 mod fuzz;
 mod libraries;
 mod notation;
+mod opinion;
 mod table;
