@@ -296,7 +296,11 @@ pub(super) fn store_tags(word: Word, zeroes: u16) -> Option<InsnEffect> {
         effect.writes.insert(base);
     }
     if zeroes > 0 {
-        effect.accesses.push(plain(AccessKind::Store, Address { writeback, ..at(base, displacement) }, zeroes));
+        effect.accesses.push(plain(
+            AccessKind::Store,
+            Address { writeback, ..at(base, displacement) },
+            zeroes,
+        ));
     }
     Some(effect)
 }

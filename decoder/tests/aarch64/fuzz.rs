@@ -72,7 +72,8 @@ fn implied(text: &str) -> RegSet {
         ("xpaclri", &[regs::LR]),
     ];
     let mnemonic = text.split(' ').next().unwrap_or("");
-    let found = pairs.iter().find(|(name, _)| mnemonic == *name || (*name == "bl" && mnemonic.starts_with("blr")));
+    let found =
+        pairs.iter().find(|(name, _)| mnemonic == *name || (*name == "bl" && mnemonic.starts_with("blr")));
     found.map_or(&[][..], |(_, regs)| regs).iter().fold(RegSet::EMPTY, |set, &reg| set.with(reg))
 }
 

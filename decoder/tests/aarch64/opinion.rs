@@ -38,7 +38,9 @@ pub(crate) fn opinion(word: u32) -> (Result<Opinion, NoOpinion>, String) {
     let atomic = |name: &str| {
         name.starts_with("cas")
             || name.starts_with("swp")
-            || OPERATIONS.iter().any(|operation| name.get(2..).is_some_and(|rest| rest.starts_with(operation)))
+            || OPERATIONS
+                .iter()
+                .any(|operation| name.get(2..).is_some_and(|rest| rest.starts_with(operation)))
     };
     let memory = ["ld", "st", "cas", "swp"].iter().any(|start| mnemonic.starts_with(start));
     let bytes = if memory { width(mnemonic, &insn) } else { 0 };
@@ -74,10 +76,12 @@ fn width(mnemonic: &str, insn: &Instruction) -> u32 {
 
 fn size(operand: &Operand) -> u32 {
     match operand {
-        Operand::Register(size, _) | Operand::RegisterPair(size, _) | Operand::RegisterOrSP(size, _) => match size {
-            SizeCode::W => 4,
-            SizeCode::X => 8,
-        },
+        Operand::Register(size, _) | Operand::RegisterPair(size, _) | Operand::RegisterOrSP(size, _) => {
+            match size {
+                SizeCode::W => 4,
+                SizeCode::X => 8,
+            }
+        }
         Operand::SIMDRegister(size, _) => simd(*size),
         other => panic!("no register: {other:?}"),
     }

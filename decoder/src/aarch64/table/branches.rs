@@ -1,7 +1,7 @@
 //! Branches, calls, returns, system calls and traps.
 
-use crate::aarch64::shape::Shape::*;
 use super::Row;
+use crate::aarch64::shape::Shape::*;
 use capstone::arch::arm64::Arm64Insn::*;
 
 #[rustfmt::skip]

@@ -1,9 +1,9 @@
 //! Exclusive loads and stores.
 
-use crate::aarch64::shape::Shape::*;
-use wmtrace_model::order::Order::*;
 use super::Row;
+use crate::aarch64::shape::Shape::*;
 use capstone::arch::arm64::Arm64Insn::*;
+use wmtrace_model::order::Order::*;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[

@@ -3,9 +3,9 @@
 //! Missing on purpose: LDRAA and LDRAB (the address is not the register's value but what authentication makes of it),
 //! and LDGM, STGM, STZGM (kernel only).
 
+use super::Row;
 use crate::aarch64::shape::Direction::{Load, Store};
 use crate::aarch64::shape::Shape::*;
-use super::Row;
 use capstone::arch::arm64::Arm64Insn::*;
 
 #[rustfmt::skip]

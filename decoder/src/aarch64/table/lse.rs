@@ -3,10 +3,10 @@
 //! The order is the mnemonic's. Where the destination is the zero register the acquire half has no effect
 //! (Arm ARM, "LDADD": *if the destination register is not one of WZR or XZR*); [`super::super::memory`] takes it away.
 
-use crate::aarch64::shape::Shape::*;
-use wmtrace_model::order::Order::*;
 use super::Row;
+use crate::aarch64::shape::Shape::*;
 use capstone::arch::arm64::Arm64Insn::*;
+use wmtrace_model::order::Order::*;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[

@@ -1,8 +1,8 @@
 //! Loads and stores of two registers. (STGP, which writes a tag too, is not here: capstone 5 does not decode it.)
 
+use super::Row;
 use crate::aarch64::shape::Direction::{Load, Store};
 use crate::aarch64::shape::Shape::*;
-use super::Row;
 use capstone::arch::arm64::Arm64Insn::*;
 
 #[rustfmt::skip]

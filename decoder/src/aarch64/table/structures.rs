@@ -1,8 +1,8 @@
 //! Advanced SIMD structure loads and stores.
 
+use super::Row;
 use crate::aarch64::shape::Direction::{Load, Store};
 use crate::aarch64::shape::Shape::*;
-use super::Row;
 use capstone::arch::arm64::Arm64Insn::*;
 
 #[rustfmt::skip]

@@ -2,8 +2,8 @@
 //!
 //! Missing on purpose: AT, TLBI, SYSL and BRB (kernel only), TSTART and its kin (transactions), SMSTART and SMSTOP.
 
-use crate::aarch64::shape::Shape::*;
 use super::Row;
+use crate::aarch64::shape::Shape::*;
 use capstone::arch::arm64::Arm64Insn::*;
 
 #[rustfmt::skip]
