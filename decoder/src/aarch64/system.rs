@@ -83,8 +83,11 @@ fn named(register: (u32, u32, u32, u32, u32)) -> Reg {
     }
 }
 
-/// MRS.
-pub(super) fn read_system(word: Word) -> InsnEffect {
+/// MRS. Registers have op0 = 2 or 3; capstone takes other words of that space for MRS and MSR too.
+pub(super) fn read_system(word: Word) -> Option<InsnEffect> {
+    if !word.bit(20) {
+        return None;
+    }
     let mut effect = blank();
     effect.reads.insert(named(system_register(word)));
     add(&mut effect.writes, word.x(field::T));
@@ -92,15 +95,23 @@ pub(super) fn read_system(word: Word) -> InsnEffect {
     if matches!(system_register(word), (3, 3, 2, 4, 0 | 1)) {
         effect.writes.insert(regs::NZCV);
     }
-    effect
+    Some(effect)
 }
 
-/// MSR of a register, or of an immediate into a field of PSTATE (op0 = 0, and Rt is no register).
-pub(super) fn write_system(word: Word) -> InsnEffect {
+/// MSR of a register, or of an immediate into a field of PSTATE: op0 = 0, CRn = 4, no Rt. (SVCR is such a field, and
+/// belongs to SME.)
+pub(super) fn write_system(word: Word) -> Option<InsnEffect> {
     let mut effect = blank();
-    effect.writes.insert(named(system_register(word)));
-    add(&mut effect.reads, word.x(field::T));
-    effect
+    match (system_register(word), word.x(field::T)) {
+        ((0, 3, 4, _, 3), _) => return None,
+        ((0, _, 4, _, _), None) => effect.writes.insert(regs::SYSTEM),
+        ((2 | 3, _, _, _, _), rt) => {
+            add(&mut effect.reads, rt);
+            effect.writes.insert(named(system_register(word)));
+        }
+        (_, _) => return None,
+    }
+    Some(effect)
 }
 
 /// CFINV, AXFLAG, XAFLAG.
