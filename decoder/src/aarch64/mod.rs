@@ -32,6 +32,7 @@ use crate::effect::{AccessKind, Flow, InsnEffect, RegSet, Unit, Unsupported};
 use capstone::Capstone;
 use capstone::arch::arm64::ArchMode;
 use capstone::arch::{BuildsCapstone, BuildsCapstoneEndian};
+use core::cell::Cell;
 use shape::{Direction, Shape};
 use word::Word;
 
@@ -42,6 +43,18 @@ const LEN: usize = 4;
 #[derive(Debug)]
 pub struct Decoder {
     capstone: Capstone,
+    /// Words seen lately and their ids, by [`slot`]: four of five words of real code were seen before, and
+    /// capstone, which writes a text each time, is what takes the time.
+    seen: Box<[Cell<Option<(u32, u32)>>]>,
+}
+
+/// How many words [`Decoder::seen`] remembers, as a power of two.
+const SEEN_BITS: u32 = 16;
+
+/// Where a word is remembered.
+const fn slot(word: u32) -> usize {
+    // Fibonacci hashing: the low bits of a word are its registers, and the high ones alike in most words.
+    (word.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SEEN_BITS)) as usize
 }
 
 impl Decoder {
@@ -57,7 +70,7 @@ impl Decoder {
             .detail(false)
             .build()
             .expect("capstone has AArch64");
-        Decoder { capstone }
+        Decoder { capstone, seen: vec![Cell::new(None); 1 << SEEN_BITS].into() }
     }
 
     /// The effect of the instruction at `pc`, whose first byte is the first of `bytes`.
@@ -65,17 +78,32 @@ impl Decoder {
     /// # Errors
     /// What does not decode, and what the tables do not know.
     pub fn decode(&self, pc: u64, bytes: &[u8]) -> Result<InsnEffect, Unsupported> {
-        let fail = |bytes: &[u8], text: String| Unsupported { pc, bytes: bytes.into(), text };
         let Some((word, _)) = bytes.split_first_chunk::<LEN>() else {
-            return Err(fail(bytes, "truncated".into()));
+            return Err(Unsupported { pc, bytes: bytes.into(), text: "truncated".into() });
         };
-        let decoded = self.capstone.disasm_count(word, pc, 1);
-        let Some(insn) = decoded.as_ref().ok().and_then(|insns| insns.first()) else {
-            return Err(fail(word, "no instruction".into()));
+        self.shape(*word).and_then(|shape| effect(Word(u32::from_le_bytes(*word)), pc, shape)).ok_or_else(
+            || {
+                let text = self.text(pc, word).unwrap_or_else(|| "no instruction".into());
+                Unsupported { pc, bytes: word.into(), text }
+            },
+        )
+    }
+
+    /// The shape of a word, if capstone and the table know it.
+    fn shape(&self, bytes: [u8; LEN]) -> Option<Shape> {
+        let word = u32::from_le_bytes(bytes);
+        let seen = &self.seen[slot(word)];
+        let id = match seen.get() {
+            Some((same, id)) if same == word => id,
+            _ => {
+                // What an instruction is does not depend on where it is.
+                let decoded = self.capstone.disasm_count(&bytes, 0, 1).ok();
+                let id = decoded.as_ref().and_then(|insns| insns.first()).map_or(0, |insn| insn.id().0);
+                seen.set(Some((word, id)));
+                id
+            }
         };
-        table::shape(insn.id().0)
-            .and_then(|shape| effect(Word(u32::from_le_bytes(*word)), pc, shape))
-            .ok_or_else(|| fail(word, text(insn)))
+        table::shape(id)
     }
 
     /// The text of the instruction at `pc`, for people; `None`: it is none.
