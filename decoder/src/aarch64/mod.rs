@@ -45,7 +45,14 @@ pub struct Decoder {
     capstone: Capstone,
     /// Words seen lately and their ids, by [`slot`]: four of five words of real code were seen before, and
     /// capstone, which writes a text each time, is what takes the time.
-    seen: Box<[Cell<Option<(u32, u32)>>]>,
+    seen: Box<[Cell<Option<Seen>>]>,
+}
+
+/// A word and capstone's id of it.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    word: u32,
+    id: u32,
 }
 
 /// How many words [`Decoder::seen`] remembers, as a power of two.
@@ -94,12 +101,12 @@ impl Decoder {
         let word = u32::from_le_bytes(bytes);
         let seen = &self.seen[slot(word)];
         let id = match seen.get() {
-            Some((same, id)) if same == word => id,
+            Some(seen) if seen.word == word => seen.id,
             _ => {
                 // What an instruction is does not depend on where it is.
                 let decoded = self.capstone.disasm_count(&bytes, 0, 1).ok();
                 let id = decoded.as_ref().and_then(|insns| insns.first()).map_or(0, |insn| insn.id().0);
-                seen.set(Some((word, id)));
+                seen.set(Some(Seen { word, id }));
                 id
             }
         };
