@@ -28,7 +28,7 @@ pub struct OutlineAtomic {
     pub op: OutlineOp,
     /// How many bytes.
     pub width: u8,
-    /// With which order. `_sync` (what `__sync_*` builtins call since gcc 14) is sequentially consistent.
+    /// With which order. `_sync`, which the `__sync_*` builtins call, is a full barrier.
     pub order: Order,
 }
 

@@ -38,14 +38,15 @@ const NO_OPINION: [(&str, &str); 3] = [
     ),
 ];
 
-/// Each different word of the executable sections, with the library and address where it was first seen. They hold
-/// no literal pools: Debian's compiler puts constants into .rodata.
+/// Each different word of the executable sections, with the library and address where it was first seen. There
+/// is no need to look for literal pools: every word is an instruction.
 fn words() -> BTreeMap<u32, (&'static str, u64)> {
     let mut words = BTreeMap::new();
     for library in LIBRARIES {
         let paths = FOLDERS.map(|folder| format!("{folder}/{library}"));
         let data = paths.iter().find_map(|path| std::fs::read(path).ok());
-        let data = data.unwrap_or_else(|| panic!("{library} is missing: scripts/setup installs it"));
+        let data = data
+            .unwrap_or_else(|| panic!("{library} for arm64 is missing: scripts/setup, as root, installs it"));
         let file = object::File::parse(&*data).expect("an ELF file");
         for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
             let bytes = section.data().expect("the section is there");
