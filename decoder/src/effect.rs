@@ -189,6 +189,9 @@ pub enum Extent {
     },
     /// As many bytes as the processor's state needs (XSAVE, FXSAVE): at most this many.
     AtMost(u16),
+    /// A block of so many bytes, a power of two, which the address may point into: it is rounded down to a multiple
+    /// of the block's size (AArch64 DC ZVA).
+    Block(u16),
 }
 
 /// Which lanes take part.

@@ -44,6 +44,7 @@ impl Access {
         let at = |offset: u64| self.address.plus(offset, registers);
         match self.extent {
             Extent::Bytes(len) | Extent::AtMost(len) => add(at(0), u64::from(len)),
+            Extent::Block(len) => add(at(0) & !(u64::from(len) - 1), u64::from(len)),
             Extent::Repeated { element, count, conditional: _ } => {
                 let count = truncate(registers.general(count), self.address.bits);
                 let element = u64::from(element);

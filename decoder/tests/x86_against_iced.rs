@@ -164,7 +164,7 @@ fn our_places(effect: &InsnEffect) -> Vec<Place> {
                     index = Some((indices, scale));
                     u64::from(element)
                 }
-                Extent::Repeated { .. } | Extent::AtMost(_) => 0,
+                Extent::Repeated { .. } | Extent::AtMost(_) | Extent::Block(_) => 0,
             };
             let mut displacement = address.displacement as u64;
             let mut base = address.base;

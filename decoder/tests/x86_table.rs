@@ -51,6 +51,7 @@ fn extent(extent: &Extent) -> String {
     match *extent {
         Extent::Bytes(bytes) => bytes.to_string(),
         Extent::AtMost(bytes) => format!("<={bytes}"),
+        Extent::Block(bytes) => format!("block {bytes}"),
         Extent::Repeated { element, count, conditional } => {
             format!("{element}*{}{}", regs::name(count), if conditional { " at most" } else { "" })
         }
