@@ -3,5 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aarch64;
+pub mod debug;
 pub mod effect;
+pub mod image;
 pub mod x86;
