@@ -124,12 +124,14 @@ impl Image {
     /// Parses a file.
     pub fn parse(data: Arc<[u8]>) -> Result<Image, ImageError> {
         let arch = machine(&data)?;
-        let malformed = |what: &str, error: object::Error| ImageError::Malformed { what: format!("{what}: {error}") };
+        let malformed =
+            |what: &str, error: object::Error| ImageError::Malformed { what: format!("{what}: {error}") };
         let elf = ElfFile64::<object::LittleEndian, &[u8]>::parse(&data[..])
             .map_err(|error| malformed("headers", error))?;
         let whole = Bytes::new(Arc::clone(&data), LittleEndian);
         let part = |offset: u64, size: u64| {
-            let (start, end) = (usize::try_from(offset).ok()?, usize::try_from(offset.checked_add(size)?).ok()?);
+            let (start, end) =
+                (usize::try_from(offset).ok()?, usize::try_from(offset.checked_add(size)?).ok()?);
             (end <= data.len()).then(|| whole.range(start..end))
         };
 
@@ -147,7 +149,7 @@ impl Image {
             };
             if let (SectionFlags::Elf { sh_flags, .. }, Place::File(bytes)) = (section.flags(), &place) {
                 let wanted = object::elf::SHF_ALLOC.0 | object::elf::SHF_EXECINSTR.0;
-                if sh_flags.0 & u64::from(wanted) == u64::from(wanted) {
+                if sh_flags.0 & wanted == wanted {
                     code.push(Code { name: name.into(), addr: section.address(), bytes: bytes.clone() });
                 }
             }
@@ -170,7 +172,7 @@ impl Image {
         let mut symbols: Vec<Symbol> = elf
             .symbols()
             .chain(elf.dynamic_symbols())
-            .filter(|symbol| symbol.is_definition())
+            .filter(object::ObjectSymbol::is_definition)
             .filter_map(|symbol| {
                 let function = match symbol.kind() {
                     SymbolKind::Text => true,
@@ -185,11 +187,10 @@ impl Image {
         symbols.dedup();
 
         let build_id = elf.build_id().ok().flatten().map(<[u8]>::to_vec);
-        let debug_link = elf
-            .gnu_debuglink()
-            .ok()
-            .flatten()
-            .and_then(|(name, crc)| Some(DebugLink { name: String::from_utf8(name.to_vec()).ok()?, crc }));
+        let debug_link =
+            elf.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
+                Some(DebugLink { name: String::from_utf8(name.to_vec()).ok()?, crc })
+            });
         let entry = elf.entry();
         Ok(Image { arch, sections, code, symbols, build_id, debug_link, entry, data })
     }
@@ -286,7 +287,8 @@ impl Image {
         for (start, end) in crate::debug::Frames::new(self).ranges() {
             let before = found.range(..=start).next_back();
             if inside(start, end) && before.is_none_or(|(_, function)| function.end <= start) {
-                let name = self.symbols.iter().find(|s| s.addr == start && s.function).map(|s| s.name.clone());
+                let name =
+                    self.symbols.iter().find(|s| s.addr == start && s.function).map(|s| s.name.clone());
                 found.insert(start, Function { start, end, name });
             }
         }

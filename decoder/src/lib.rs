@@ -6,4 +6,5 @@ pub mod aarch64;
 pub mod debug;
 pub mod effect;
 pub mod image;
+pub mod orders;
 pub mod x86;

@@ -26,15 +26,19 @@ pub struct Frames {
 impl Frames {
     /// Reads the index of `.eh_frame`. What cannot be parsed is left out.
     pub fn new(image: &Image) -> Frames {
-        let bytes = image.section(".eh_frame").unwrap_or_else(|| Bytes::new(std::sync::Arc::from([]), gimli::LittleEndian));
+        let bytes = image
+            .section(".eh_frame")
+            .unwrap_or_else(|| Bytes::new(std::sync::Arc::from([]), gimli::LittleEndian));
         let mut section = EhFrame::from(bytes);
         section.set_address_size(8);
         if image.arch() == Arch::Aarch64 {
             section.set_vendor(gimli::Vendor::AArch64);
         }
         let address = |name| image.section_range(name).map_or(0, |(addr, _)| addr);
-        let bases =
-            BaseAddresses::default().set_eh_frame(address(".eh_frame")).set_text(address(".text")).set_got(address(".got"));
+        let bases = BaseAddresses::default()
+            .set_eh_frame(address(".eh_frame"))
+            .set_text(address(".text"))
+            .set_got(address(".got"));
         let mut index = Vec::new();
         let mut entries = section.entries(&bases);
         // The CIE of the previous FDE is nearly always the CIE of the next one.
@@ -80,7 +84,9 @@ impl Frames {
         let mut context = UnwindContext::new();
         let row = fde.unwind_info_for_address(&self.section, &self.bases, &mut context, pc).ok()?;
         match row.cfa() {
-            CfaRule::RegisterAndOffset { register, offset } => Some(Cfa { register: register.0, offset: *offset }),
+            CfaRule::RegisterAndOffset { register, offset } => {
+                Some(Cfa { register: register.0, offset: *offset })
+            }
             CfaRule::Expression(_) => None,
         }
     }

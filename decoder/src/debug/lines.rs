@@ -89,7 +89,8 @@ pub(crate) fn path(dwarf: &Dwarf<Bytes>, unit: &Unit<Bytes>, file: u64) -> Optio
         path = format!("{}/{path}", directory.trim_end_matches('/'));
     }
     if !path.starts_with('/')
-        && let Some(directory) = unit.comp_dir.as_ref().and_then(|dir| Some(dir.to_string_lossy().ok()?.into_owned()))
+        && let Some(directory) =
+            unit.comp_dir.as_ref().and_then(|dir| Some(dir.to_string_lossy().ok()?.into_owned()))
         && !directory.is_empty()
     {
         path = format!("{}/{path}", directory.trim_end_matches('/'));

@@ -71,7 +71,12 @@ impl Lookup {
         }
     }
 
-    fn run(&self, expression: &Bytes, context: &dyn Context, based: bool) -> Result<Location<Bytes>, EvalError> {
+    fn run(
+        &self,
+        expression: &Bytes,
+        context: &dyn Context,
+        based: bool,
+    ) -> Result<Location<Bytes>, EvalError> {
         let mut evaluation = Expression(expression.clone()).evaluation(self.encoding);
         evaluation.set_max_iterations(MAX_STEPS);
         let mut state = evaluation.evaluate()?;
@@ -95,9 +100,15 @@ impl Lookup {
                 EvaluationResult::RequiresRelocatedAddress(address) => {
                     evaluation.resume_with_relocated_address(address.wrapping_add(context.bias()))?
                 }
-                EvaluationResult::RequiresFrameBase => return Err(EvalError::Unsupported("a frame base of itself")),
-                EvaluationResult::RequiresTls(_) => return Err(EvalError::Unsupported("thread-local storage")),
-                EvaluationResult::RequiresEntryValue(_) => return Err(EvalError::Unsupported("an entry value")),
+                EvaluationResult::RequiresFrameBase => {
+                    return Err(EvalError::Unsupported("a frame base of itself"));
+                }
+                EvaluationResult::RequiresTls(_) => {
+                    return Err(EvalError::Unsupported("thread-local storage"));
+                }
+                EvaluationResult::RequiresEntryValue(_) => {
+                    return Err(EvalError::Unsupported("an entry value"));
+                }
                 EvaluationResult::RequiresIndexedAddress { .. } => {
                     return Err(EvalError::Unsupported("an indexed address"));
                 }
@@ -205,7 +216,11 @@ fn constant(location: Location<Bytes>) -> Result<u64, EvalError> {
 
 fn read(context: &dyn Context, addr: u64, size: usize) -> Result<u64, EvalError> {
     let mut word = [0; 8];
-    if context.read(addr, &mut word[..size]) { Ok(u64::from_le_bytes(word)) } else { Err(EvalError::Memory(addr)) }
+    if context.read(addr, &mut word[..size]) {
+        Ok(u64::from_le_bytes(word))
+    } else {
+        Err(EvalError::Memory(addr))
+    }
 }
 
 #[cfg(test)]
@@ -271,7 +286,10 @@ mod tests {
     fn what_is_missing_is_named() {
         assert_eq!(lookup(&[0x91, 0], None).value(&Thread), Err(EvalError::Unsupported("no frame base")));
         assert_eq!(lookup(&[0x60], None).value(&Thread), Err(EvalError::Register(16)));
-        assert_eq!(lookup(&[0x91, 0], Some(&[0x91, 0])).value(&Thread), Err(EvalError::Unsupported("a frame base of itself")));
+        assert_eq!(
+            lookup(&[0x91, 0], Some(&[0x91, 0])).value(&Thread),
+            Err(EvalError::Unsupported("a frame base of itself"))
+        );
         // skip -3: for ever.
         assert!(matches!(lookup(&[0x2f, 0xfd, 0xff], None).value(&Thread), Err(EvalError::Malformed(_))));
     }

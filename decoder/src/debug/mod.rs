@@ -9,6 +9,7 @@ mod frames;
 mod lines;
 mod location;
 mod names;
+mod types;
 mod unit;
 
 pub use files::{DebugFile, Files, NoFiles};
@@ -17,7 +18,10 @@ pub use location::{Context, EvalError, Lookup};
 pub use names::demangle;
 
 pub(crate) use location::constant_of;
-pub(crate) use unit::{NONE, Target, Unit, target, text};
+pub(crate) use types::Shape;
+pub(crate) use unit::{Target, Unit, target, text};
+
+use unit::CallSite;
 
 use crate::image::{Bytes, Image};
 use gimli::{Dwarf, DwarfFileType, DwarfPackage, Reader as _, SectionId, UnitHeader, UnitOffset};
@@ -100,13 +104,18 @@ impl Debug {
     /// The functions that an instruction belongs to, innermost first. Without debug information: the symbol.
     pub fn frames(&self, pc: u64) -> Vec<Frame> {
         let Some((unit, chain)) = self.chain(pc) else {
-            return self.symbol(pc).into_iter().map(|name| Frame { function: name, inlined: false, line: None }).collect();
+            return self
+                .symbol(pc)
+                .into_iter()
+                .map(|name| Frame { function: name, inlined: false, line: None })
+                .collect();
         };
         let mut line = self.line_in(unit, pc);
         let mut frames = Vec::new();
         for at in chain {
             let node = &unit.nodes[at as usize];
-            let function = self.name(unit, node.entry).or_else(|| self.symbol(pc)).unwrap_or_else(|| "?".to_owned());
+            let function =
+                self.name(unit, node.entry).or_else(|| self.symbol(pc)).unwrap_or_else(|| "?".to_owned());
             frames.push(Frame { function, inlined: node.inlined(), line });
             line = self.call_line(unit, node.call);
         }
@@ -133,7 +142,7 @@ impl Debug {
         Some(SourceLine { file: unit.line_file(row.file?)?, line: row.line, column: row.column })
     }
 
-    pub(crate) fn call_line(&self, unit: &Unit, call: unit::CallSite) -> Option<SourceLine> {
+    pub(crate) fn call_line(&self, unit: &Unit, call: CallSite) -> Option<SourceLine> {
         Some(SourceLine { file: unit.attribute_file(call.file?)?, line: call.line, column: call.column })
     }
 
@@ -170,7 +179,11 @@ impl Debug {
     }
 
     /// Path (namespaces, types, name) and linkage name of the function that an entry is about.
-    pub(crate) fn path<'a>(&'a self, unit: &'a Unit, entry: UnitOffset) -> (Option<Vec<String>>, Option<String>) {
+    pub(crate) fn path<'a>(
+        &'a self,
+        unit: &'a Unit,
+        entry: UnitOffset,
+    ) -> (Option<Vec<String>>, Option<String>) {
         let (mut unit, mut entry) = (unit, entry);
         let (mut path, mut linkage) = (None, None);
         for _ in 0..MAX_HOPS {
@@ -212,7 +225,10 @@ impl Debug {
             let mut entries = header.entries();
             while let Ok(Some(entry)) = entries.next() {
                 let (start, len) = (entry.address(), entry.length());
-                ranges.entry(header.debug_info_offset().0).or_default().push((start, start.saturating_add(len)));
+                ranges
+                    .entry(header.debug_info_offset().0)
+                    .or_default()
+                    .push((start, start.saturating_add(len)));
             }
         }
         let mut index = Vec::new();

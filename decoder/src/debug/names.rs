@@ -30,7 +30,10 @@ mod tests {
     #[test]
     fn both_languages_and_neither() {
         assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
-        assert_eq!(demangle("_ZN4core4sync6atomic11atomic_load17h4efeeb5bdcec1a4aE"), "core::sync::atomic::atomic_load");
+        assert_eq!(
+            demangle("_ZN4core4sync6atomic11atomic_load17h4efeeb5bdcec1a4aE"),
+            "core::sync::atomic::atomic_load"
+        );
         assert_eq!(demangle("main"), "main");
         assert_eq!(demangle("_Znonsense"), "_Znonsense");
     }

@@ -4,6 +4,7 @@
 //! abstract instances) stay symbolic ([`Target`]) until somebody asks for a name.
 
 use super::lines::Lines;
+use super::types::Types;
 use crate::image::Bytes;
 use gimli::{AttributeValue, DebuggingInformationEntry as Die, Dwarf, Reader as _, UnitOffset};
 use std::collections::HashMap;
@@ -90,6 +91,7 @@ pub(crate) struct Unit {
     /// Parameters and variables of each node, by node.
     variables: Vec<(u32, UnitOffset)>,
     lines: OnceLock<Lines>,
+    types: OnceLock<Types>,
 }
 
 impl Unit {
@@ -110,6 +112,7 @@ impl Unit {
             functions: Vec::new(),
             variables: Vec::new(),
             lines: OnceLock::new(),
+            types: OnceLock::new(),
         };
         Reader { out: &mut unit, open: Vec::new(), ranges: 0 }.run();
         unit.functions.sort_unstable();
@@ -172,6 +175,11 @@ impl Unit {
 
     pub(crate) fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| Lines::new(self.line_unit().1))
+    }
+
+    /// The variables that are atomic by their type.
+    pub(crate) fn types(&self) -> &Types {
+        self.types.get_or_init(|| Types::new(self))
     }
 
     /// The path of a file that a row of the line table names.
@@ -327,10 +335,13 @@ impl Reader<'_> {
             value => value.udata_value(),
         });
         let small = |name| number(name).and_then(|value| u32::try_from(value).ok()).unwrap_or(0);
-        let call = CallSite { file, line: small(gimli::DW_AT_call_line), column: small(gimli::DW_AT_call_column) };
+        let call =
+            CallSite { file, line: small(gimli::DW_AT_call_line), column: small(gimli::DW_AT_call_column) };
         let node = self.out.nodes.len() as u32;
         if parent == NONE {
-            self.out.functions.extend(ranges.iter().filter(|r| r.0 != 0).map(|&(start, end)| (start, end, node)));
+            self.out
+                .functions
+                .extend(ranges.iter().filter(|r| r.0 != 0).map(|&(start, end)| (start, end, node)));
         }
         self.out.nodes.push(Node { parent, end: node + 1, entry: die.offset(), ranges, entry_pc, call });
         node

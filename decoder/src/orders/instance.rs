@@ -28,6 +28,17 @@ pub(crate) fn operation(debug: &Debug, unit: &Unit, node: u32) -> Option<Op> {
     recognise(&path?)
 }
 
+/// The name of a parameter or variable.
+pub(crate) fn variable_name(debug: &Debug, unit: &Unit, entry: UnitOffset) -> Option<String> {
+    let die = unit.unit.entry(entry).ok()?;
+    if let Some(name) = unit.string(&die, gimli::DW_AT_name) {
+        return Some(text(&name));
+    }
+    let (unit, entry) = debug.follow(unit, target(die.attr_value(gimli::DW_AT_abstract_origin))?)?;
+    let die = unit.unit.entry(entry).ok()?;
+    unit.string(&die, gimli::DW_AT_name).map(|name| text(&name))
+}
+
 /// An atomic operation around an instruction.
 pub(crate) struct Instance<'a> {
     pub(crate) debug: &'a Debug,
@@ -57,8 +68,10 @@ impl Instance<'_> {
 
     fn argument(&self, names: &[&str], size: u8) -> Argument {
         for entry in self.unit.variables(self.node) {
-            let Ok(die) = self.unit.unit.entry(entry) else { continue };
-            if self.variable_name(&die).is_some_and(|name| names.contains(&name.as_str())) {
+            let named = variable_name(self.debug, self.unit, entry);
+            if named.is_some_and(|name| names.contains(&name.as_str()))
+                && let Ok(die) = self.unit.unit.entry(entry)
+            {
                 match self.value(&die, size) {
                     // rustc repeats an argument as a variable, sometimes without its value.
                     Argument::Lost => {}
@@ -67,16 +80,6 @@ impl Instance<'_> {
             }
         }
         Argument::Lost
-    }
-
-    fn variable_name(&self, die: &Die<Bytes>) -> Option<String> {
-        if let Some(name) = self.unit.string(die, gimli::DW_AT_name) {
-            return Some(text(&name));
-        }
-        let origin = target(die.attr_value(gimli::DW_AT_abstract_origin))?;
-        let (unit, entry) = self.debug.follow(self.unit, origin)?;
-        let die = unit.unit.entry(entry).ok()?;
-        unit.string(&die, gimli::DW_AT_name).map(|name| text(&name))
     }
 
     fn value(&self, die: &Die<Bytes>, size: u8) -> Argument {
@@ -167,9 +170,11 @@ impl Argument {
     pub(crate) fn order(&self, scale: Scale) -> Option<(wmtrace_model::order::Order, bool)> {
         match self {
             Argument::Known(value) => scale.order(*value).map(|order| (order, false)),
-            Argument::Contradictory(values) => {
-                values.iter().filter_map(|&value| scale.order(value)).reduce(super::stronger).map(|order| (order, true))
-            }
+            Argument::Contradictory(values) => values
+                .iter()
+                .filter_map(|&value| scale.order(value))
+                .reduce(super::stronger)
+                .map(|order| (order, true)),
             Argument::Runtime(_) | Argument::Lost => None,
         }
     }

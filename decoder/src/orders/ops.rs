@@ -113,10 +113,18 @@ pub(crate) fn recognise(path: &[String]) -> Option<Op> {
             // libc++ has an inline namespace (`__1`, `__ndk1`); libstdc++ has `_V2`, `__8` …
             let owner = between.iter().rev().find(|part| !is_version(part));
             match owner {
-                None | Some(&"__atomic_impl") => free(name).or_else(|| member(name).filter(|_| owner.is_some())),
+                None | Some(&"__atomic_impl") => {
+                    free(name).or_else(|| member(name).filter(|_| owner.is_some()))
+                }
                 Some(
-                    &("atomic" | "__atomic_base" | "atomic_ref" | "__atomic_ref" | "__atomic_float" | "atomic_flag"
-                    | "__atomic_ref_base" | "__atomic_ref_non_integral"),
+                    &("atomic"
+                    | "__atomic_base"
+                    | "atomic_ref"
+                    | "__atomic_ref"
+                    | "__atomic_float"
+                    | "atomic_flag"
+                    | "__atomic_ref_base"
+                    | "__atomic_ref_non_integral"),
                 ) => member(name),
                 Some(_) => None,
             }
@@ -188,7 +196,10 @@ fn rust(name: &str) -> Option<Op> {
     let kind = match name {
         "load" | "atomic_load" => OpKind::Load,
         "store" | "atomic_store" => OpKind::Store,
-        "compare_exchange" | "compare_exchange_weak" | "compare_and_swap" | "atomic_compare_exchange"
+        "compare_exchange"
+        | "compare_exchange_weak"
+        | "compare_and_swap"
+        | "atomic_compare_exchange"
         | "atomic_compare_exchange_weak" => OpKind::Cas,
         "fence" => OpKind::Fence,
         // A loop of the others.
@@ -223,7 +234,9 @@ mod tests {
         assert_eq!(kind("std::atomic_load<int>"), Some((OpKind::Load, sc)));
         assert_eq!(kind("std::atomic_flag_test_and_set_explicit"), Some((OpKind::Rmw, None)));
         assert_eq!(kind("__gnu_cxx::__exchange_and_add"), Some((OpKind::Rmw, Some(Order::AcqRel))));
-        for other in ["std::vector<int>::store", "std::load", "mine::atomic<int>::load", "std::atomic_signal_fence"] {
+        for other in
+            ["std::vector<int>::store", "std::load", "mine::atomic<int>::load", "std::atomic_signal_fence"]
+        {
             assert_eq!(kind(other), None, "{other}");
         }
     }
@@ -234,7 +247,11 @@ mod tests {
         assert_eq!(kind("core::sync::atomic::Atomic<u32>::fetch_max"), Some((OpKind::Rmw, None)));
         assert_eq!(kind("core::sync::atomic::atomic_load<u32>"), Some((OpKind::Load, None)));
         assert_eq!(kind("core::sync::atomic::fence"), Some((OpKind::Fence, None)));
-        for other in ["core::sync::atomic::AtomicU32::new", "core::sync::atomic::compiler_fence", "core::cell::Cell::load"] {
+        for other in [
+            "core::sync::atomic::AtomicU32::new",
+            "core::sync::atomic::compiler_fence",
+            "core::cell::Cell::load",
+        ] {
             assert_eq!(kind(other), None, "{other}");
         }
     }
