@@ -181,7 +181,7 @@ pub(crate) fn cpp() -> Vec<Case> {
 pub(crate) fn cpp_source(cases: &[Case]) -> String {
     let mut text = String::from(
         "#include <atomic>\n#include <cstdint>\n#define F extern \"C\" __attribute__((noinline))\n\
-         struct Pair { int a, b; };\n\
+         struct alignas(8) Pair { int a, b; };\n\
          static inline uint32_t wrapped(std::atomic<uint32_t>& x, std::memory_order o) { return x.load(o); }\n\
          int main() {}\n#pragma GCC diagnostic ignored \"-Wreturn-type-c-linkage\"\n",
     );

@@ -148,7 +148,8 @@ impl<'a> Machine<'a> {
         match instruction.op_kind(operand) {
             OpKind::Register => instruction.op_register(operand).size(),
             OpKind::Memory => instruction.memory_size().size(),
-            _ => Machine::size(instruction, 0),
+            _ if operand > 0 => Machine::size(instruction, 0),
+            _ => 8,
         }
     }
 
