@@ -61,8 +61,13 @@ impl Lines {
         Some(self.rows[at]).filter(|row| row.file.is_some())
     }
 
+    /// All rows, by address.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     /// The rows of a range of addresses.
-    pub(crate) fn within(&self, start: u64, end: u64) -> &[Row] {
+    fn within(&self, start: u64, end: u64) -> &[Row] {
         let from = self.rows.partition_point(|row| row.addr < start);
         let to = self.rows.partition_point(|row| row.addr < end).max(from);
         &self.rows[from..to]

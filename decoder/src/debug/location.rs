@@ -55,11 +55,18 @@ pub struct Lookup {
     pub(crate) cfa: Option<Cfa>,
     /// Bytes of the variable, 1 to 8.
     pub(crate) size: u8,
+    /// What is wanted is not the variable but the pointer that it points to.
+    pub(crate) indirect: bool,
 }
 
 impl Lookup {
     /// The variable's value.
     pub fn value(&self, context: &dyn Context) -> Result<u64, EvalError> {
+        let value = self.variable(context)?;
+        if self.indirect { read(context, value, 8) } else { Ok(value) }
+    }
+
+    fn variable(&self, context: &dyn Context) -> Result<u64, EvalError> {
         let size = usize::from(self.size.clamp(1, 8));
         let mask = u64::MAX >> (64 - 8 * size);
         match self.run(&self.expression, context, true)? {
@@ -153,7 +160,7 @@ impl Lookup {
             }
         }
         match self.run(&self.expression, &Pretend(self.cfa?), true).ok()? {
-            Location::Value { value: Value::Generic(value) } => {
+            Location::Value { value: Value::Generic(value) } if !self.indirect => {
                 let distance = value.wrapping_sub(BASE) as i64;
                 (distance.unsigned_abs() < 1 << 32).then_some(distance)
             }
@@ -257,6 +264,7 @@ mod tests {
             frame_base: frame_base.map(bytes),
             cfa: Some(Cfa { register: 7, offset: 8 }),
             size: 4,
+            indirect: false,
         }
     }
 

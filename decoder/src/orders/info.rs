@@ -1,7 +1,7 @@
 //! What is said about the order of an access, and by whom.
 
 use super::ops::{Scale, failure_of};
-use crate::debug::{Context, EvalError, Lookup};
+use crate::debug::{Context, EvalError, Lookup, SourceLine};
 use crate::effect::AccessKind;
 use std::fmt;
 use std::sync::Arc;
@@ -81,9 +81,17 @@ pub struct RuntimeOrder {
     pub(crate) cas: bool,
     pub(crate) order: Lookup,
     pub(crate) failure: Option<Lookup>,
+    /// The address of the atomic object. Unoptimised code has other accesses beside the operation's own.
+    pub(crate) object: Option<Lookup>,
 }
 
 impl RuntimeOrder {
+    /// Whether an access to `addr` is the operation's own; if not, it is a plain one of the same code.
+    pub fn is_own(&self, context: &dyn Context, addr: u64) -> bool {
+        // What cannot be looked up may be the object: a wrong "plain" would be a false race.
+        self.object.as_ref().and_then(|object| object.value(context).ok()).is_none_or(|object| object == addr)
+    }
+
     /// The order, and that of failure for a compare-and-swap.
     pub fn evaluate(&self, context: &dyn Context) -> Result<(Order, Option<Order>), EvalError> {
         let one = |lookup: &Lookup| {
@@ -182,4 +190,13 @@ pub struct EmptyFence {
     pub info: OrderInfo,
     /// An instruction of it that makes the same fence on some paths: when a thread gets there too, it is one fence.
     pub instruction: Option<u64>,
+}
+
+/// A fence of the source that has no instruction and whose place in the code cannot be told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostFence {
+    /// Where it is in the source.
+    pub line: SourceLine,
+    /// Its order.
+    pub order: Order,
 }

@@ -63,7 +63,11 @@ impl Instance<'_> {
 
     /// The address of the object.
     pub(crate) fn object(&self) -> Argument {
-        self.argument(self.op.scale.object_names(), 8)
+        match self.argument(self.op.scale.object_names(), 8) {
+            Argument::Runtime(lookup) => Argument::Runtime(Lookup { indirect: self.op.indirect, ..lookup }),
+            Argument::Known(_) | Argument::Contradictory(_) if self.op.indirect => Argument::Lost,
+            found => found,
+        }
     }
 
     fn argument(&self, names: &[&str], size: u8) -> Argument {
@@ -90,9 +94,8 @@ impl Instance<'_> {
         if let AttributeValue::Exprloc(expression) = &location {
             return self.place(expression, size);
         }
-        let Ok(Some(mut list)) = self.unit.dwarf.attr_locations(&self.unit.unit, location) else {
-            return Argument::Lost;
-        };
+        let list = self.unit.dwarf.attr_locations(&self.unit.unit, location.clone());
+        let Ok(Some(mut list)) = list else { return Argument::Lost };
         let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
         let mut runtime = None;
         for _ in 0..MAX_LOCATIONS {
@@ -108,6 +111,9 @@ impl Instance<'_> {
         // An argument of an atomic operation does not change in it. Where the list has a gap at the instruction
         // (g++ moves instructions across the point where the argument begins to live), its constant holds too.
         let mut values = if here.is_empty() && runtime.is_none() { elsewhere } else { here };
+        if values.is_empty() && runtime.is_none() {
+            values = self.nowhere(location);
+        }
         values.sort_unstable();
         values.dedup();
         match (values.as_slice(), runtime) {
@@ -116,6 +122,31 @@ impl Instance<'_> {
             ([value], None) => Argument::Known(*value),
             (_, _) => Argument::Contradictory(values),
         }
+    }
+
+    /// Constants whose ranges are empty: g++'s way to say what the argument of a fence without code is. They must
+    /// be read raw, for an iterator of real ranges skips them.
+    fn nowhere(&self, location: AttributeValue<Bytes>) -> Vec<u64> {
+        use gimli::RawLocListEntry as Raw;
+        let offset = self.unit.dwarf.attr_locations_offset(&self.unit.unit, location);
+        let Ok(Some(offset)) = offset else { return Vec::new() };
+        let Ok(mut list) = self.unit.dwarf.raw_locations(&self.unit.unit, offset) else { return Vec::new() };
+        let mut values = Vec::new();
+        for _ in 0..MAX_LOCATIONS {
+            let Ok(Some(entry)) = list.next() else { break };
+            let data = match entry {
+                Raw::BaseAddress { .. } | Raw::BaseAddressx { .. } => continue,
+                Raw::AddressOrOffsetPair { data, .. }
+                | Raw::StartxEndx { data, .. }
+                | Raw::StartxLength { data, .. }
+                | Raw::OffsetPair { data, .. }
+                | Raw::DefaultLocation { data }
+                | Raw::StartEnd { data, .. }
+                | Raw::StartLength { data, .. } => data,
+            };
+            values.extend(constant_of(&data.0, self.unit.unit.encoding()));
+        }
+        values
     }
 
     fn place(&self, expression: &Expression<Bytes>, size: u8) -> Argument {
@@ -132,6 +163,7 @@ impl Instance<'_> {
             frame_base: self.frame_base(),
             cfa: self.cfa,
             size,
+            indirect: false,
         })
     }
 

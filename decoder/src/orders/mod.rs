@@ -3,12 +3,13 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: [`ops`] knows which functions are atomic operations,
 //! [`instance`] reads an operation's order argument, [`source`] reads source text,
-//! [`classify`] tells atomic from plain, [`file`] parses the user's file.
+//! [`classify`] tells atomic from plain, [`fences`] finds fences without code, [`file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
 
 mod classify;
+mod fences;
 pub mod file;
 mod info;
 mod instance;
@@ -16,7 +17,7 @@ mod ops;
 mod registers;
 mod source;
 
-pub use info::{Assume, Atomic, EmptyFence, InsnOrders, OrderInfo, RuntimeOrder, Source, Warning};
+pub use info::{Assume, Atomic, EmptyFence, InsnOrders, LostFence, OrderInfo, RuntimeOrder, Source, Warning};
 pub use ops::OpKind;
 pub use registers::{Thread, dwarf_register};
 
@@ -187,7 +188,13 @@ impl<'a> Orders<'a> {
                     Argument::Runtime(lookup) if cas => Some(lookup),
                     _ => None,
                 };
-                let runtime = RuntimeOrder { scale: op.scale, cas, order, failure };
+                let object = inside.ops.iter().find_map(|&(node, op)| {
+                    match (Instance { debug: self.debug, unit: inside.unit, node, op, pc, cfa }).object() {
+                        Argument::Runtime(lookup) => Some(lookup),
+                        Argument::Known(_) | Argument::Contradictory(_) | Argument::Lost => None,
+                    }
+                });
+                let runtime = RuntimeOrder { scale: op.scale, cas, order, failure, object };
                 return Some(OrderInfo {
                     order: None,
                     failure: None,
@@ -218,50 +225,6 @@ impl<'a> Orders<'a> {
         let order = file.find(&self.options.module, pc, &self.debug.frames(pc))?;
         let atomic = if order.is_atomic() { Atomic::Yes } else { Atomic::No };
         Some(OrderInfo::new(order, Source::File, atomic))
-    }
-
-    /// The fences of the source that compile to no instruction, by address. `decode` tells the effect of the
-    /// instruction at an address.
-    pub fn empty_fences(&self, decode: &Decode<'_>) -> Vec<EmptyFence> {
-        let mut found = Vec::new();
-        for unit in self.debug.code_units() {
-            for at in 0..unit.nodes.len() as u32 {
-                let Some(op) = operation(self.debug, unit, at).filter(|op| op.kind == OpKind::Fence) else {
-                    continue;
-                };
-                let node = &unit.nodes[at as usize];
-                let Some(entry) = node.entry_pc.filter(|&pc| self.image.code_at(pc).is_some()) else {
-                    continue;
-                };
-                let pc = match node.ranges.first() {
-                    // A real function finds its argument only after its prologue.
-                    Some(&(start, end)) if !node.inlined() => unit.lines().body(start, end),
-                    _ => entry,
-                };
-                let instruction = node.ranges.iter().find_map(|&range| self.fence_in(range, decode));
-                let inside = Inside { unit, ops: vec![(at, op)] };
-                let info = self.stated(pc, &inside).or_else(|| self.told_by_text(&inside));
-                let info = info.unwrap_or_else(|| OrderInfo::new(Order::SeqCst, Source::Policy, Atomic::Yes));
-                if instruction.is_none() || info.runtime.is_some() {
-                    found.push(EmptyFence { pc, info, instruction });
-                }
-            }
-        }
-        found.sort_by_key(|fence| fence.pc);
-        found
-    }
-
-    fn fence_in(&self, (start, end): (u64, u64), decode: &Decode<'_>) -> Option<u64> {
-        let mut pc = start;
-        while pc < end {
-            let effect = decode(pc, self.image.code_at(pc)?)?;
-            let locked = |access: &Access| access.kind == AccessKind::Rmw && self.on_stack_top(access);
-            if effect.fence.is_some() || effect.accesses.iter().any(locked) {
-                return Some(pc);
-            }
-            pc = pc.checked_add(u64::from(effect.len.max(1)))?;
-        }
-        None
     }
 }
 

@@ -92,6 +92,8 @@ pub(crate) struct Op {
     pub(crate) scale: Scale,
     /// The order that it has by definition (operators, functions without an order argument).
     pub(crate) fixed: Option<Order>,
+    /// `this` is not the object but a reference to it (`atomic_ref`).
+    pub(crate) indirect: bool,
 }
 
 /// The order of a failed compare-and-swap that names only one order.
@@ -116,16 +118,10 @@ pub(crate) fn recognise(path: &[String]) -> Option<Op> {
                 None | Some(&"__atomic_impl") => {
                     free(name).or_else(|| member(name).filter(|_| owner.is_some()))
                 }
-                Some(
-                    &("atomic"
-                    | "__atomic_base"
-                    | "atomic_ref"
-                    | "__atomic_ref"
-                    | "__atomic_float"
-                    | "atomic_flag"
-                    | "__atomic_ref_base"
-                    | "__atomic_ref_non_integral"),
-                ) => member(name),
+                Some(&("atomic" | "__atomic_base" | "__atomic_float" | "atomic_flag")) => member(name),
+                Some(&("atomic_ref" | "__atomic_ref" | "__atomic_ref_base")) => {
+                    member(name).map(|op| Op { indirect: true, ..op })
+                }
                 Some(_) => None,
             }
         }
@@ -148,7 +144,7 @@ fn is_version(part: &str) -> bool {
 }
 
 fn op(kind: OpKind, fixed: Option<Order>) -> Option<Op> {
-    Some(Op { kind, scale: Scale::C, fixed })
+    Some(Op { kind, scale: Scale::C, fixed, indirect: false })
 }
 
 /// A member of an atomic type, or of libstdc++'s `__atomic_impl`, which has the same names.
@@ -209,7 +205,7 @@ fn rust(name: &str) -> Option<Op> {
         _ if name.starts_with("fetch_") => OpKind::Rmw,
         _ => return None,
     };
-    Some(Op { kind, scale: Scale::Rust, fixed: None })
+    Some(Op { kind, scale: Scale::Rust, fixed: None, indirect: false })
 }
 
 #[cfg(test)]

@@ -83,6 +83,30 @@ impl Texts {
         }
     }
 
+    /// The fences that a file shows: line, column and order.
+    pub(crate) fn fences(&self, files: &dyn Files, path: &str) -> Vec<(u32, u32, Order)> {
+        let Some(lines) = self.file(files, path) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("fence(")) {
+            let statement = Statement { text: line.clone(), at: None };
+            for (at, word) in statement.words() {
+                let rest = &line[at + word.len()..];
+                if !matches!(word, "fence" | "atomic_thread_fence" | "__atomic_thread_fence")
+                    || !rest.starts_with('(')
+                {
+                    continue;
+                }
+                if let Some((arguments, _)) = arguments(rest)
+                    && let &[argument] = arguments.as_slice()
+                    && let Some(order) = order_in(argument)
+                {
+                    found.push((number as u32 + 1, at as u32 + 1, order));
+                }
+            }
+        }
+        found
+    }
+
     /// The statement that a place lies in.
     pub(crate) fn statement(&self, files: &dyn Files, line: &SourceLine) -> Option<Statement> {
         let lines = self.file(files, &line.file)?;
@@ -286,7 +310,7 @@ mod tests {
 
     fn call(text: &'static str, column: u32, kind: OpKind, scale: Scale) -> Option<(Order, Option<Order>)> {
         let line = SourceLine { file: "a.c".into(), line: 1, column };
-        Texts::default().call(&One(text), &line, Op { kind, scale, fixed: None })
+        Texts::default().call(&One(text), &line, Op { kind, scale, fixed: None, indirect: false })
     }
 
     #[test]

@@ -58,13 +58,19 @@ pub(crate) fn effect(pc: u64, bytes: &[u8]) -> Option<InsnEffect> {
             conditional: false,
         });
     }
+    let mut writes = RegSet::EMPTY;
+    for used in info.used_registers() {
+        if matches!(used.access(), OpAccess::Write | OpAccess::ReadWrite) {
+            writes = reg(used.register()).map_or(writes, |reg| writes.with(reg));
+        }
+    }
     let fence = (instruction.mnemonic() == Mnemonic::Mfence).then_some(Fence { order: Order::SeqCst });
     Some(InsnEffect {
         len: instruction.len() as u8,
         accesses,
         fence,
         reads: RegSet::EMPTY,
-        writes: RegSet::EMPTY,
+        writes,
         flow: Flow::Next,
         unit: Unit::Single,
         waits: false,

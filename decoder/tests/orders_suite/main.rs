@@ -205,6 +205,10 @@ fn judge(
         }
         for (access, info) in effect.accesses.iter().zip(info.accesses) {
             let addr = resolve(machine, pc, access);
+            let mut info = info;
+            if info.runtime.as_ref().is_some_and(|runtime| !runtime.is_own(machine, addr)) {
+                info.atomic = Atomic::No;
+            }
             if (OBJECT..OBJECT + 16).contains(&addr) {
                 if info.atomic == Atomic::No {
                     plain = Some(pc);
@@ -274,7 +278,7 @@ fn measure(config: usize, cases: &[Case]) -> Option<Row> {
     let debug = Debug::new(&image, Arc::new(Host { source: CONFIGS[config].source }));
     let orders = Orders::new(&image, &debug, Options::default());
     let fences: BTreeMap<u64, EmptyFence> =
-        orders.empty_fences(&effects::effect).into_iter().map(|fence| (fence.pc, fence)).collect();
+        orders.empty_fences(&effects::effect).0.into_iter().map(|fence| (fence.pc, fence)).collect();
     let starts: BTreeMap<&str, u64> =
         image.symbols().iter().filter(|s| s.function).map(|s| (s.name.as_str(), s.addr)).collect();
     let mut row = Row {
