@@ -14,6 +14,9 @@ use crate::effect::{Access, AccessKind, Arch};
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::order::Order;
 
+/// From the name of a fence's call to its parenthesis: compilers point at either.
+const CALL_WIDTH: u32 = 24;
+
 /// Where an instruction is in the source of a function: (line, column), and its address.
 type Position = ((u32, u32), u64);
 
@@ -94,8 +97,12 @@ impl Orders<'_> {
             let (first, last) = (positions[0].0, positions[positions.len() - 1].0);
             for &(line, column, order) in fences {
                 let at = (line, column);
-                // A sequentially consistent fence is an instruction; others may be known already.
-                if at < first || at > last || order == Order::SeqCst || calls.contains(&line) {
+                // A sequentially consistent fence is an instruction, and in unoptimised Rust any fence is a call.
+                let called =
+                    |&((of, from), _): &Position| of == line && (column..column + CALL_WIDTH).contains(&from);
+                let has_code =
+                    order == Order::SeqCst || calls.contains(&line) || positions.iter().any(called);
+                if at < first || at > last || has_code {
                     continue;
                 }
                 let split = positions.partition_point(|&(position, _)| position < at);
@@ -119,8 +126,10 @@ impl Orders<'_> {
     fn positions(&self, unit: &Unit) -> BTreeMap<(u32, String), Vec<Position>> {
         let mut paths: BTreeMap<u64, Option<String>> = BTreeMap::new();
         let mut positions: BTreeMap<(u32, String), Vec<Position>> = BTreeMap::new();
-        for row in unit.lines().rows() {
-            let Some(file) = row.file else { continue };
+        let rows = unit.lines().rows();
+        for (row, next) in rows.iter().zip(rows.iter().skip(1)) {
+            // A row without an instruction is a statement without code: a fence, perhaps.
+            let Some(file) = row.file.filter(|_| row.addr < next.addr) else { continue };
             let path = paths.entry(file).or_insert_with(|| unit.line_file(file)).clone();
             let mut place = path.map(|path| (path, (row.line, row.column)));
             for node in unit.chain(row.addr) {

@@ -349,7 +349,9 @@ fn orders_of_every_operation_are_recovered() {
         for kind in ["load", "store", "rmw", "cas", "fence"] {
             let share = row.shares.get(kind).copied().unwrap_or_default();
             line.push_str(&format!("{:>12}", format!("{}/{}", share.right, share.total)));
-            if kind != "rmw" {
+            // rustc in release drops fences without code from debug information: source text is all there is.
+            let gone = kind == "fence" && config.compiler == "rustc" && !config.source;
+            if kind != "rmw" && !gone {
                 right += share.right;
                 total += share.total;
             }
@@ -373,11 +375,11 @@ fn orders_of_every_operation_are_recovered() {
                 row.weaker
             ));
         }
-        if config.optimised && right * 100 < total * 99 {
+        if right * 100 < total * 99 {
             failures.push(format!("{}: {right} of {total} loads, stores, fences and CASes", config.name));
         }
-        if !config.optimised && right * 100 < total * 99 {
-            failures.push(format!("{}: {right} of {total} by constants and at run time", config.name));
+        if config.optimised && row.from.contains_key(Source::Runtime.name()) {
+            failures.push(format!("{}: optimised code needs no thread to tell its orders", config.name));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
