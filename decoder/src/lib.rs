@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod aarch64;
+pub mod debug;
 pub mod effect;
+pub mod image;
+pub mod orders;
 mod resolve;
 pub mod x86;

@@ -1,0 +1,214 @@
+//! Atomic, plain or unsure (DESIGN.md §4): inside an atomic operation, which access is the operation's own; outside
+//! of any, what the variable's type, the symbol and the source text say.
+
+use super::info::{Atomic, OrderInfo, Source};
+use super::instance::{Argument, Instance, is_rust};
+use super::ops::OpKind;
+use super::registers::{dwarf_register, stack_pointer};
+use super::{Inside, Orders, Role};
+use crate::debug::{Shape, Unit};
+use crate::effect::{Access, AccessKind, Arch, Reg};
+use wmtrace_model::order::Order;
+
+/// The program counter's number on both architectures.
+fn program_counter(arch: Arch) -> Reg {
+    match arch {
+        Arch::X86_64 => Reg(56),
+        Arch::Aarch64 => Reg(64),
+    }
+}
+
+impl Orders<'_> {
+    /// Whether an access goes to the top of the stack: `lock or [rsp], 0` is g++'s fence.
+    pub(super) fn on_stack_top(&self, access: &Access) -> bool {
+        access.address.base == Some(stack_pointer(self.image.arch())) && access.address.index.is_none()
+    }
+
+    /// If an access goes to the frame by the stack or frame pointer: its distance from the CFA, when that is known.
+    fn frame_place(&self, pc: u64, access: &Access) -> Option<Option<i64>> {
+        let base = access.address.base?;
+        let cfa = self.debug.cfa(pc);
+        let frame = cfa.and_then(|cfa| dwarf_register(self.image.arch(), cfa.register));
+        if base != stack_pointer(self.image.arch()) && Some(base) != frame {
+            return None;
+        }
+        let exact = access.address.index.is_none() && Some(base) == frame;
+        Some(cfa.filter(|_| exact).map(|cfa| access.address.displacement.wrapping_sub(cfa.offset)))
+    }
+
+    /// What an access inside an operation's code is to the operation.
+    pub(super) fn role(&self, pc: u64, access: &Access, inside: &Inside<'_>) -> Role {
+        let frame = self.frame_place(pc, access);
+        let own = match inside.ops[0].1.kind {
+            OpKind::Fence if access.kind == AccessKind::Rmw && self.on_stack_top(access) => {
+                return Role::Fence;
+            }
+            // Whatever else is in a fence's code passes its argument around.
+            OpKind::Fence => return if frame.is_some() { Role::Beside } else { Role::Unsure },
+            OpKind::Load => access.kind == AccessKind::Load,
+            OpKind::Store => access.kind == AccessKind::Store,
+            // What is not atomic by its instruction is the expected value, in memory of its own.
+            OpKind::Cas => return if access.atomic { Role::Itself } else { Role::Beside },
+            OpKind::Rmw => false,
+        };
+        match (own || access.atomic, frame) {
+            (true, None) => Role::Itself,
+            (true, Some(place)) => self.role_in_frame(pc, place, access, inside),
+            (false, Some(_)) => Role::Beside,
+            // The first load of a compare-and-swap loop that a fetch-and-modify became.
+            (false, None) => Role::Unsure,
+        }
+    }
+
+    /// An access to the frame inside an operation: to the object itself, if that is a local variable, or to a
+    /// spilled value.
+    fn role_in_frame(&self, pc: u64, place: Option<i64>, access: &Access, inside: &Inside<'_>) -> Role {
+        let cfa = self.debug.cfa(pc);
+        for &(node, op) in &inside.ops {
+            let instance = Instance { debug: self.debug, unit: inside.unit, node, op, pc, cfa };
+            return match instance.object() {
+                Argument::Runtime(lookup) => match (lookup.frame_offset(), place) {
+                    (Some(object), Some(place)) if object == place => Role::Itself,
+                    (Some(_), Some(_)) => Role::Beside,
+                    (Some(_), None) => Role::Itself,
+                    (None, _) if lookup.in_memory() && !access.atomic => Role::Beside,
+                    (None, _) if access.atomic => Role::Itself,
+                    (None, _) => Role::Unsure,
+                },
+                Argument::Known(_) | Argument::Contradictory(_) => Role::Unsure,
+                Argument::Lost => continue,
+            };
+        }
+        Role::Itself
+    }
+
+    /// An access outside of any known atomic operation.
+    pub(super) fn outside(&self, pc: u64, access: &Access) -> OrderInfo {
+        let addr = self.static_address(pc, access);
+        if let Some(addr) = addr
+            && self.image.symbol_at(addr).is_some_and(|symbol| symbol.name.starts_with("_ZGV"))
+        {
+            // The guard of a static variable: the compiler loads it with acquire (Itanium C++ ABI §3.3.3).
+            return match access.kind {
+                AccessKind::Load => OrderInfo::new(Order::Acquire, Source::Isa, Atomic::Yes),
+                AccessKind::Store | AccessKind::LoadStore => {
+                    OrderInfo::new(Order::Release, Source::Isa, Atomic::Yes)
+                }
+                AccessKind::Rmw => self.lost(access),
+            };
+        }
+        let Some((unit, _)) = self.debug.chain(pc) else {
+            return if access.atomic { self.lost(access) } else { self.unsure(access) };
+        };
+        if is_rust(unit) {
+            return if access.atomic { self.lost(access) } else { OrderInfo::plain(Source::Dwarf) };
+        }
+        let shape = addr.and_then(|addr| unit.types().static_at(addr));
+        self.in_c(pc, access, unit, shape)
+    }
+
+    /// C and C++: the statement and the variable's type.
+    fn in_c(&self, pc: u64, access: &Access, unit: &Unit, shape: Option<Shape>) -> OrderInfo {
+        let line = self.debug.line(pc);
+        let statement = line.and_then(|line| self.texts.statement(self.debug.files(), &line));
+        let Some(statement) = statement else {
+            return match shape {
+                _ if access.atomic => self.lost(access),
+                Some(Shape::Atomic) => self.lost(access),
+                Some(Shape::Plain) => OrderInfo::plain(Source::Dwarf),
+                Some(Shape::Volatile | Shape::Compound) | None => self.unsure(access),
+            };
+        };
+        let calls = statement.calls();
+        let fits = |kind: OpKind| match kind {
+            OpKind::Load => access.kind == AccessKind::Load,
+            // A sequentially consistent store is an XCHG.
+            OpKind::Store => matches!(access.kind, AccessKind::Store) || access.atomic,
+            OpKind::Rmw | OpKind::Cas => access.atomic,
+            OpKind::Fence => false,
+        };
+        let mut fitting = calls.iter().filter(|call| {
+            let here = statement.at.is_some_and(|at| call.extent.0 <= at && at < call.extent.1);
+            fits(call.kind) && (here || access.atomic || shape == Some(Shape::Atomic))
+        });
+        if let (Some(call), None) = (fitting.next(), fitting.next()) {
+            let sure = access.atomic || self.frame_place(pc, access).is_none();
+            return match call.order {
+                Some(order) if sure => {
+                    OrderInfo { failure: call.failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) }
+                }
+                None if sure => self.lost(access),
+                _ => self.unsure(access),
+            };
+        }
+        let types = unit.types();
+        let named = |names: &std::collections::BTreeSet<String>| {
+            statement.words().any(|(_, word)| names.contains(word))
+        };
+        if shape == Some(Shape::Atomic) && calls.is_empty() {
+            // C11 6.2.6.1: operators on `_Atomic` objects are sequentially consistent.
+            return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
+        }
+        if access.atomic || shape == Some(Shape::Atomic) {
+            return self.lost(access);
+        }
+        if let Some(at) = statement.at
+            && calls.is_empty()
+            && self.frame_place(pc, access).is_none()
+            && reaches(&statement.text[at..], &types.atomic_names)
+        {
+            return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
+        }
+        if statement.may_hide_atomics() || named(&types.atomic_names) || named(&types.volatile_names) {
+            return match shape {
+                Some(Shape::Plain) if !statement.may_hide_atomics() => OrderInfo::plain(Source::Dwarf),
+                _ => self.unsure(access),
+            };
+        }
+        OrderInfo::plain(Source::Text)
+    }
+
+    /// The address of an access that does not depend on registers.
+    fn static_address(&self, pc: u64, access: &Access) -> Option<u64> {
+        let address = &access.address;
+        if address.index.is_some() || address.segment.is_some() {
+            return None;
+        }
+        match address.base {
+            None => Some(address.displacement.cast_unsigned()),
+            Some(base) if base == program_counter(self.image.arch()) => {
+                Some(pc.wrapping_add_signed(address.displacement))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Whether the expression that begins here ends in an atomic name before anything else could be accessed:
+/// `p->flag`, `flag`, `*flag`. Only such a path is sure.
+fn reaches(text: &str, names: &std::collections::BTreeSet<String>) -> bool {
+    let path: &str =
+        &text[..text.find(|c: char| !(c.is_alphanumeric() || "_.->*&".contains(c))).unwrap_or(text.len())];
+    let last = path.rsplit(['.', '>', '*', '&', '-']).find(|part| !part.is_empty());
+    let inner = path.matches("->").count();
+    // `p->flag`: the load of `p` itself, if it is in memory, has the same column; one arrow from a register or
+    // frame is all that is sure.
+    inner <= 1 && last.is_some_and(|last| names.contains(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reaches;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn paths_to_atomics() {
+        let names: BTreeSet<String> = ["flag".to_owned()].into();
+        for sure in ["flag = 1;", "p->flag;", "*flag + 1", "s.flag)"] {
+            assert!(reaches(sure, &names), "{sure}");
+        }
+        for unsure in ["x + flag", "p->q->flag", "f(flag)", "flags"] {
+            assert!(!reaches(unsure, &names), "{unsure}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What is said about the order of an access, and by whom.
+
+use super::ops::{Scale, failure_of};
+use crate::debug::{Context, EvalError, Lookup, SourceLine};
+use crate::effect::AccessKind;
+use std::fmt;
+use std::sync::Arc;
+use wmtrace_model::order::Order;
+
+/// Where an order came from (DESIGN.md §4), the first that knows winning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Source {
+    /// The user's orders file.
+    File,
+    /// Debug information.
+    Dwarf,
+    /// Debug information, but the value is only known when a thread gets there.
+    Runtime,
+    /// Source text.
+    Text,
+    /// The instruction set.
+    Isa,
+    /// Nobody knows: `--assume` decides.
+    Policy,
+}
+
+impl Source {
+    /// The name in reports and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::File => "file",
+            Source::Dwarf => "dwarf",
+            Source::Runtime => "runtime",
+            Source::Text => "source",
+            Source::Isa => "isa",
+            Source::Policy => "policy",
+        }
+    }
+}
+
+/// Whether an access is atomic at the source level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Atomic {
+    /// For sure.
+    Yes,
+    /// Plain, for sure.
+    No,
+    /// Could be either.
+    Unsure,
+}
+
+/// What unknown loads and stores are taken for (`--assume`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Assume {
+    /// Loads acquire, stores release: what x86-TSO gives.
+    #[default]
+    AcqRel,
+    /// Relaxed.
+    Relaxed,
+    /// Sequentially consistent.
+    SeqCst,
+}
+
+impl Assume {
+    /// The order of an access.
+    pub fn order(self, kind: AccessKind) -> Order {
+        match (self, kind) {
+            (Assume::Relaxed, _) => Order::Relaxed,
+            (Assume::SeqCst, _) => Order::SeqCst,
+            (Assume::AcqRel, AccessKind::Load) => Order::Acquire,
+            (Assume::AcqRel, AccessKind::Store) => Order::Release,
+            (Assume::AcqRel, AccessKind::Rmw | AccessKind::LoadStore) => Order::AcqRel,
+        }
+    }
+}
+
+/// An order that lives in a variable: look it up when a thread stops at the access.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RuntimeOrder {
+    pub(crate) scale: Scale,
+    pub(crate) cas: bool,
+    pub(crate) order: Lookup,
+    pub(crate) failure: Option<Lookup>,
+    /// The address of the atomic object. Unoptimised code has other accesses beside the operation's own.
+    pub(crate) object: Option<Lookup>,
+}
+
+impl RuntimeOrder {
+    /// Whether an access to `addr` is the operation's own; if not, it is a plain one of the same code.
+    pub fn is_own(&self, context: &dyn Context, addr: u64) -> bool {
+        // What cannot be looked up may be the object: a wrong "plain" would be a false race.
+        self.object.as_ref().and_then(|object| object.value(context).ok()).is_none_or(|object| object == addr)
+    }
+
+    /// The order, and that of failure for a compare-and-swap.
+    pub fn evaluate(&self, context: &dyn Context) -> Result<(Order, Option<Order>), EvalError> {
+        let one = |lookup: &Lookup| {
+            let value = lookup.value(context)?;
+            self.scale.order(value).ok_or(EvalError::Unsupported("a number that is no memory order"))
+        };
+        let order = one(&self.order)?;
+        let failure = match &self.failure {
+            Some(lookup) => Some(one(lookup)?),
+            None => self.cas.then(|| failure_of(order)),
+        };
+        Ok((order, failure))
+    }
+}
+
+/// Something odd about an access; the order given is the safe one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// Debug information has several orders for one instruction: the stronger was taken.
+    Contradictory {
+        /// The instruction.
+        pc: u64,
+        /// What was taken.
+        taken: Order,
+    },
+    /// Debug information says more than the instruction gives, as no compiler does.
+    StrongerThanCode {
+        /// The instruction.
+        pc: u64,
+        /// What debug information says.
+        stated: Order,
+        /// What the instruction gives.
+        isa: Order,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Contradictory { pc, taken } => {
+                write!(f, "{pc:#x}: debug information has several orders for this access; {taken} was taken")
+            }
+            Warning::StrongerThanCode { pc, stated, isa } => {
+                write!(
+                    f,
+                    "{pc:#x}: debug information says {stated}, the instruction only gives {isa}; {stated} was taken"
+                )
+            }
+        }
+    }
+}
+
+/// The order of an access or fence.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OrderInfo {
+    /// The order; `None`: see `runtime`.
+    pub order: Option<Order>,
+    /// Of a compare-and-swap: the order when it fails, if it is known.
+    pub failure: Option<Order>,
+    /// Where the order is, if only a stopped thread can tell.
+    pub runtime: Option<Arc<RuntimeOrder>>,
+    /// Who says so.
+    pub from: Source,
+    /// Whether the access is atomic.
+    pub atomic: Atomic,
+    /// What is odd about it.
+    pub warning: Option<Warning>,
+}
+
+impl OrderInfo {
+    pub(crate) fn new(order: Order, from: Source, atomic: Atomic) -> OrderInfo {
+        OrderInfo { order: Some(order), failure: None, runtime: None, from, atomic, warning: None }
+    }
+
+    /// A plain access, by this evidence.
+    pub(crate) fn plain(from: Source) -> OrderInfo {
+        OrderInfo::new(Order::Na, from, Atomic::No)
+    }
+}
+
+/// The orders of one instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InsnOrders {
+    /// Of each access, in the effect's order.
+    pub accesses: Vec<OrderInfo>,
+    /// Of the fence that the instruction is. `lock or` of the stack's top is one, where the source has a fence.
+    pub fence: Option<OrderInfo>,
+}
+
+/// A fence of the source that has no instruction of its own, or one whose order only a thread can tell.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EmptyFence {
+    /// It happens before this instruction.
+    pub pc: u64,
+    /// Its order.
+    pub info: OrderInfo,
+    /// An instruction of it that makes the same fence on some paths: when a thread gets there too, it is one fence.
+    pub instruction: Option<u64>,
+}
+
+/// A fence of the source that has no instruction and whose place in the code cannot be told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostFence {
+    /// Where it is in the source.
+    pub line: SourceLine,
+    /// Its order.
+    pub order: Order,
+}

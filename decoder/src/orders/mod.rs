@@ -1,0 +1,255 @@
+//! Memory orders: what the programmer asked for (DESIGN.md §4).
+//!
+//! For each access the first of these that knows wins: the user's orders file, debug information, source text,
+//! the instruction set, policy. The ideas are one a file: [`ops`] knows which functions are atomic operations,
+//! [`instance`] reads an operation's order argument, [`source`] reads source text,
+//! [`classify`] tells atomic from plain, [`fences`] finds fences without code, [`file`] parses the user's file.
+//!
+//! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
+//! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
+
+mod classify;
+mod fences;
+pub mod file;
+mod info;
+mod instance;
+mod ops;
+mod registers;
+mod source;
+
+pub use info::{Assume, Atomic, EmptyFence, InsnOrders, LostFence, OrderInfo, RuntimeOrder, Source, Warning};
+pub use ops::OpKind;
+pub use registers::{Thread, dwarf_register};
+
+use crate::debug::{Debug, Unit};
+use crate::effect::{Access, AccessKind, Arch, InsnEffect};
+use crate::image::Image;
+use file::OrdersFile;
+use instance::{Argument, Instance, operation};
+use ops::{Op, failure_of};
+use source::Texts;
+use std::sync::Arc;
+use wmtrace_model::order::Order;
+
+/// The least order that is at least as strong as both.
+pub(crate) fn stronger(a: Order, b: Order) -> Order {
+    match a.partial_cmp(&b) {
+        Some(std::cmp::Ordering::Less) => b,
+        Some(_) => a,
+        None => Order::AcqRel,
+    }
+}
+
+/// What the user chose.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// What unknown accesses are taken for.
+    pub assume: Assume,
+    /// The user's orders file.
+    pub file: Option<Arc<OrdersFile>>,
+    /// The name by which the orders file calls this image.
+    pub module: String,
+}
+
+/// Tells the effect of the instruction at an address, whose bytes (and more) are given.
+pub type Decode<'a> = dyn Fn(u64, &[u8]) -> Option<InsnEffect> + 'a;
+
+/// The orders of one image.
+pub struct Orders<'a> {
+    image: &'a Image,
+    debug: &'a Debug,
+    options: Options,
+    texts: Texts,
+}
+
+/// An access inside an atomic operation.
+struct Inside<'a> {
+    unit: &'a Unit,
+    /// The operations around the instruction, innermost first, as far as they are one and the same.
+    ops: Vec<(u32, Op)>,
+}
+
+impl<'a> Orders<'a> {
+    /// Prepares to answer for an image. Nothing is read yet.
+    pub fn new(image: &'a Image, debug: &'a Debug, options: Options) -> Orders<'a> {
+        Orders { image, debug, options, texts: Texts::default() }
+    }
+
+    /// The orders of the instruction at `pc`, whose effect is known.
+    pub fn at(&self, pc: u64, effect: &InsnEffect) -> InsnOrders {
+        let inside = self.inside(pc);
+        let stack_fence = inside.as_ref().is_some_and(|inside| {
+            inside.ops[0].1.kind == OpKind::Fence
+                && effect.accesses.iter().any(|a| a.kind == AccessKind::Rmw && self.on_stack_top(a))
+        });
+        let fence = (effect.fence.is_some() || stack_fence).then(|| self.fence(pc, effect, inside.as_ref()));
+        let accesses =
+            effect.accesses.iter().map(|access| self.access(pc, access, inside.as_ref())).collect();
+        InsnOrders { accesses, fence }
+    }
+
+    fn fence(&self, pc: u64, effect: &InsnEffect, inside: Option<&Inside<'_>>) -> OrderInfo {
+        let isa = effect.fence.map_or(Order::SeqCst, |fence| fence.order);
+        if let Some(info) = self.by_file(pc) {
+            return info;
+        }
+        if let Some(inside) = inside.filter(|inside| inside.ops[0].1.kind == OpKind::Fence)
+            && let Some(info) = self.stated(pc, inside)
+        {
+            return info;
+        }
+        OrderInfo::new(isa, Source::Isa, Atomic::Yes)
+    }
+
+    fn access(&self, pc: u64, access: &Access, inside: Option<&Inside<'_>>) -> OrderInfo {
+        if let Some(info) = self.by_file(pc) {
+            return info;
+        }
+        if let Some(inside) = inside {
+            match self.role(pc, access, inside) {
+                Role::Itself => {
+                    let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
+                    return self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                }
+                Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
+                Role::Beside => return OrderInfo::plain(Source::Dwarf),
+                Role::Unsure => return self.unsure(access),
+            }
+        }
+        self.outside(pc, access)
+    }
+
+    /// An atomic access whose order nobody states.
+    fn lost(&self, access: &Access) -> OrderInfo {
+        if self.isa_states(access) {
+            return OrderInfo::new(access.order, Source::Isa, Atomic::Yes);
+        }
+        OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Yes)
+    }
+
+    fn unsure(&self, access: &Access) -> OrderInfo {
+        OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Unsure)
+    }
+
+    /// Whether the instruction itself says which order it has.
+    fn isa_states(&self, access: &Access) -> bool {
+        access.atomic
+    }
+
+    /// AArch64's instructions state orders; debug information that claims more is not what any compiler makes.
+    fn checked(&self, pc: u64, access: &Access, mut info: OrderInfo) -> OrderInfo {
+        if self.image.arch() == Arch::Aarch64
+            && let (Source::Dwarf, Some(stated)) = (info.from, info.order)
+            && !access.atomic
+            && stated > access.order
+            && access.order == Order::Relaxed
+        {
+            info.warning.get_or_insert(Warning::StrongerThanCode { pc, stated, isa: access.order });
+        }
+        info
+    }
+
+    /// The atomic operation that an instruction belongs to.
+    fn inside(&self, pc: u64) -> Option<Inside<'a>> {
+        let (unit, chain) = self.debug.chain(pc)?;
+        let mut ops: Vec<(u32, Op)> = Vec::new();
+        for node in chain {
+            match (operation(self.debug, unit, node), ops.last()) {
+                (Some(op), None) => ops.push((node, op)),
+                // `operator++` → `fetch_add` → …: one operation in several layers.
+                (Some(op), Some((_, inner))) if op.kind == inner.kind => ops.push((node, op)),
+                (None, None) => {}
+                (_, Some(_)) => break,
+            }
+        }
+        (!ops.is_empty()).then_some(Inside { unit, ops })
+    }
+
+    /// What debug information states: the innermost layer that states an order wins.
+    fn stated(&self, pc: u64, inside: &Inside<'_>) -> Option<OrderInfo> {
+        let cfa = self.debug.cfa(pc);
+        for &(node, op) in &inside.ops {
+            let instance = Instance { debug: self.debug, unit: inside.unit, node, op, pc, cfa };
+            let argument = instance.order();
+            let cas = op.kind == OpKind::Cas;
+            if let Some((order, several)) = argument.order(op.scale).or(op.fixed.map(|order| (order, false)))
+            {
+                let mut info = OrderInfo::new(order, Source::Dwarf, Atomic::Yes);
+                if cas {
+                    info.failure = instance.failure().order(op.scale).map(|(order, _)| order);
+                    info.failure =
+                        info.failure.or_else(|| single(inside, self.debug).then(|| failure_of(order)));
+                }
+                info.warning = several.then_some(Warning::Contradictory { pc, taken: order });
+                return Some(info);
+            }
+            if let Argument::Runtime(order) = argument {
+                let failure = match instance.failure() {
+                    Argument::Runtime(lookup) if cas => Some(lookup),
+                    _ => None,
+                };
+                let object = inside.ops.iter().find_map(|&(node, op)| {
+                    match (Instance { debug: self.debug, unit: inside.unit, node, op, pc, cfa }).object() {
+                        Argument::Runtime(lookup) => Some(lookup),
+                        Argument::Known(_) | Argument::Contradictory(_) | Argument::Lost => None,
+                    }
+                });
+                let runtime = RuntimeOrder { scale: op.scale, cas, order, failure, object };
+                return Some(OrderInfo {
+                    order: None,
+                    failure: None,
+                    runtime: Some(Arc::new(runtime)),
+                    from: Source::Runtime,
+                    atomic: Atomic::Yes,
+                    warning: None,
+                });
+            }
+        }
+        None
+    }
+
+    /// What the source text says where the outermost layer is called.
+    fn told_by_text(&self, inside: &Inside<'_>) -> Option<OrderInfo> {
+        let &(node, op) = inside.ops.last()?;
+        let node = &inside.unit.nodes[node as usize];
+        if !node.inlined() {
+            return None;
+        }
+        let call = self.debug.call_line(inside.unit, node.call)?;
+        let (order, failure) = self.texts.call(self.debug.files(), &call, op)?;
+        Some(OrderInfo { failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) })
+    }
+
+    fn by_file(&self, pc: u64) -> Option<OrderInfo> {
+        let file = self.options.file.as_ref()?;
+        let order = file.find(&self.options.module, pc, &self.debug.frames(pc))?;
+        let atomic = if order.is_atomic() { Atomic::Yes } else { Atomic::No };
+        Some(OrderInfo::new(order, Source::File, atomic))
+    }
+}
+
+/// What an access inside an atomic operation's code is to the operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// The operation's own access.
+    Itself,
+    /// The access of a locked instruction that only serves as a fence.
+    Fence,
+    /// Another access of the same code: the expected value of a compare-and-swap, a spilled register.
+    Beside,
+    /// Either.
+    Unsure,
+}
+
+/// Whether the operation takes one order only, so that the order of failure follows from it.
+fn single(inside: &Inside<'_>, debug: &Debug) -> bool {
+    inside.ops.iter().any(|&(node, op)| {
+        op.kind == OpKind::Cas && {
+            let names = op.scale.failure_names();
+            !inside.unit.variables(node).any(|entry| {
+                instance::variable_name(debug, inside.unit, entry)
+                    .is_some_and(|name| names.contains(&name.as_str()))
+            })
+        }
+    })
+}

@@ -1,0 +1,382 @@
+//! Source text: the order that a call states, and what a statement shows (DESIGN.md §4, third source).
+//!
+//! This is no parser. It finds the call at a line and column, or the atomic calls of a statement, and reads
+//! orders that stand there by name. Whatever is not plainly written (a variable, a conditional, a macro) is not
+//! understood, and then the text says nothing.
+
+use super::ops::{Op, OpKind, Scale, failure_of};
+use crate::debug::{DebugFile, Files, SourceLine};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use wmtrace_model::order::Order;
+
+/// The most lines that a statement may have.
+const MAX_LINES: usize = 12;
+/// The longest source file that is read.
+const MAX_FILE: usize = 16 << 20;
+
+/// Source files, read once.
+#[derive(Default)]
+pub(crate) struct Texts {
+    files: Mutex<HashMap<String, Option<Arc<Vec<String>>>>>,
+}
+
+/// A statement, and where in it the instruction is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Statement {
+    pub(crate) text: String,
+    /// The column, as a position in `text`.
+    pub(crate) at: Option<usize>,
+}
+
+/// An atomic call in C.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Call {
+    /// From its name to its closing parenthesis.
+    pub(crate) extent: (usize, usize),
+    pub(crate) kind: OpKind,
+    pub(crate) order: Option<Order>,
+    pub(crate) failure: Option<Order>,
+}
+
+impl Texts {
+    fn file(&self, files: &dyn Files, path: &str) -> Option<Arc<Vec<String>>> {
+        let mut known = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let read = || {
+            let bytes = files.open(DebugFile::Source(path)).filter(|bytes| bytes.len() <= MAX_FILE)?;
+            Some(Arc::new(String::from_utf8_lossy(&bytes).lines().map(uncommented).collect()))
+        };
+        known.entry(path.to_owned()).or_insert_with(read).clone()
+    }
+
+    /// The orders that a call of an atomic operation states (the second: of failure).
+    pub(crate) fn call(
+        &self,
+        files: &dyn Files,
+        line: &SourceLine,
+        op: Op,
+    ) -> Option<(Order, Option<Order>)> {
+        let lines = self.file(files, &line.file)?;
+        let first = (line.line as usize).checked_sub(1)?;
+        let column = (line.column as usize).checked_sub(1)?;
+        let mut text = lines.get(first)?.get(column..)?.to_owned();
+        for more in lines.iter().skip(first + 1).take(MAX_LINES) {
+            text.push('\n');
+            text.push_str(more);
+        }
+        let open = text.find('(')?;
+        // From the name, or from the parenthesis itself: anything else is not this call.
+        if !text[..open].chars().all(|c| c.is_alphanumeric() || "_:<>, .".contains(c)) {
+            return None;
+        }
+        let arguments = arguments(&text[open..])?.0;
+        let orders: Vec<Order> = arguments.iter().filter_map(|argument| order_in(argument)).collect();
+        let written = arguments.iter().filter(|argument| mentions_order(argument)).count();
+        if written != orders.len() {
+            return None;
+        }
+        match (orders.as_slice(), op.kind, op.scale) {
+            (&[success, failure], OpKind::Cas, _) => Some((success, Some(failure))),
+            (&[success], OpKind::Cas, Scale::C) => Some((success, Some(failure_of(success)))),
+            (&[order], OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, _) => Some((order, None)),
+            _ => None,
+        }
+    }
+
+    /// The fences that a file shows: line, column and order.
+    pub(crate) fn fences(&self, files: &dyn Files, path: &str) -> Vec<(u32, u32, Order)> {
+        let Some(lines) = self.file(files, path) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("fence(")) {
+            let statement = Statement { text: line.clone(), at: None };
+            for (at, word) in statement.words() {
+                let rest = &line[at + word.len()..];
+                if !matches!(word, "fence" | "atomic_thread_fence" | "__atomic_thread_fence")
+                    || !rest.starts_with('(')
+                {
+                    continue;
+                }
+                if let Some((arguments, _)) = arguments(rest)
+                    && let &[argument] = arguments.as_slice()
+                    && let Some(order) = order_in(argument)
+                {
+                    found.push((number as u32 + 1, at as u32 + 1, order));
+                }
+            }
+        }
+        found
+    }
+
+    /// The statement that a place lies in.
+    pub(crate) fn statement(&self, files: &dyn Files, line: &SourceLine) -> Option<Statement> {
+        let lines = self.file(files, &line.file)?;
+        let at = (line.line as usize).checked_sub(1).filter(|&at| at < lines.len())?;
+        let ends = |line: &str| line.trim_end().ends_with([';', '{', '}', ':']) || line.trim().is_empty();
+        let mut first = at;
+        while first > 0
+            && at - first < MAX_LINES
+            && !ends(&lines[first - 1])
+            && !lines[first - 1].starts_with('#')
+        {
+            first -= 1;
+        }
+        let mut last = at;
+        while last + 1 < lines.len() && last - at < MAX_LINES && !ends(&lines[last]) {
+            last += 1;
+        }
+        let before: usize = lines[first..at].iter().map(|line| line.len() + 1).sum();
+        let column = (line.column as usize).checked_sub(1).filter(|&column| column < lines[at].len());
+        Some(Statement { text: lines[first..=last].join("\n"), at: column.map(|column| before + column) })
+    }
+}
+
+impl Statement {
+    /// The identifiers, with their positions.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
+        let text = &self.text;
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        text.match_indices(word).filter(move |&(at, _)| !text[..at].ends_with(word)).map(move |(at, _)| {
+            (at, &text[at..at + text[at..].find(|c| !word(c)).unwrap_or(text.len() - at)])
+        })
+    }
+
+    /// Whether something here may be atomic although no type says so: a builtin, assembly, `volatile`, or a macro
+    /// that could hide one.
+    pub(crate) fn may_hide_atomics(&self) -> bool {
+        self.words().any(|(at, word)| {
+            let call = self.text[at + word.len()..].trim_start().starts_with('(');
+            let shouted = word.len() > 2
+                && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            word.contains("atomic_")
+                || word.contains("__sync_")
+                || matches!(word, "asm" | "__asm" | "__asm__" | "volatile" | "__volatile__")
+                || call && shouted
+        })
+    }
+
+    /// The calls of C's atomic functions and builtins.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.words().filter_map(|(at, word)| self.call(at, word)).collect()
+    }
+
+    fn call(&self, at: usize, name: &str) -> Option<Call> {
+        let (kind, stated) = c_function(name)?;
+        let rest = &self.text[at + name.len()..];
+        let open = rest.find('(').filter(|&open| rest[..open].trim().is_empty())?;
+        let (arguments, len) = arguments(&rest[open..])?;
+        let extent = (at, at + name.len() + open + len);
+        let orders: Vec<Option<Order>> = arguments
+            .iter()
+            .filter(|argument| mentions_order(argument))
+            .map(|argument| order_in(argument))
+            .collect();
+        let (order, failure) = match (stated, kind, orders.as_slice()) {
+            (false, OpKind::Cas, _) => (Some(Order::SeqCst), Some(Order::SeqCst)),
+            (false, _, _) => (Some(Order::SeqCst), None),
+            (true, OpKind::Cas, &[success, failure]) => (success, failure),
+            (true, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, &[order]) => (order, None),
+            (true, _, _) => (None, None),
+        };
+        Some(Call { extent, kind, order, failure })
+    }
+}
+
+/// What a C function or builtin does, and whether its order is an argument.
+fn c_function(name: &str) -> Option<(OpKind, bool)> {
+    if let Some(rest) = name.strip_prefix("__sync_") {
+        return match rest {
+            "synchronize" => Some((OpKind::Fence, false)),
+            "lock_release" => Some((OpKind::Store, false)),
+            "bool_compare_and_swap" | "val_compare_and_swap" => Some((OpKind::Cas, false)),
+            _ => Some((OpKind::Rmw, false)),
+        };
+    }
+    let builtin = name.strip_prefix("__atomic_").or_else(|| name.strip_prefix("__c11_atomic_"));
+    let (rest, stated) = match builtin {
+        Some(rest) => (rest.strip_suffix("_n").unwrap_or(rest), true),
+        None => {
+            let rest = name.strip_prefix("atomic_")?;
+            let plain = rest.strip_suffix("_explicit");
+            (plain.unwrap_or(rest), plain.is_some() || rest == "thread_fence")
+        }
+    };
+    let rest = rest.strip_prefix("flag_").unwrap_or(rest);
+    let kind = match rest {
+        "load" => OpKind::Load,
+        "store" | "clear" => OpKind::Store,
+        "exchange" | "test_and_set" => OpKind::Rmw,
+        "compare_exchange" | "compare_exchange_strong" | "compare_exchange_weak" => OpKind::Cas,
+        "thread_fence" => OpKind::Fence,
+        _ if rest.starts_with("fetch_") || rest.ends_with("_fetch") => OpKind::Rmw,
+        _ => return None,
+    };
+    Some((kind, stated))
+}
+
+/// The arguments of a call, and how long it is; `text` begins at its opening parenthesis.
+fn arguments(text: &str) -> Option<(Vec<&str>, usize)> {
+    let (mut depth, mut start, mut found) = (0u32, 1, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 1 => {
+                found.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            let last = text[start..at].trim();
+            if !last.is_empty() || !found.is_empty() {
+                found.push(last);
+            }
+            return Some((found, at + 1));
+        }
+    }
+    None
+}
+
+const NAMES: [(&str, Order); 6] = [
+    ("relaxed", Order::Relaxed),
+    ("consume", Order::Acquire),
+    ("acquire", Order::Acquire),
+    ("release", Order::Release),
+    ("acq_rel", Order::AcqRel),
+    ("seq_cst", Order::SeqCst),
+];
+const RUST_NAMES: [(&str, Order); 5] = [
+    ("Relaxed", Order::Relaxed),
+    ("Acquire", Order::Acquire),
+    ("Release", Order::Release),
+    ("AcqRel", Order::AcqRel),
+    ("SeqCst", Order::SeqCst),
+];
+
+/// Whether an argument is about an order at all.
+fn mentions_order(argument: &str) -> bool {
+    let last = argument.rsplit([':', ' ']).next().unwrap_or(argument);
+    argument.contains("memory_order")
+        || argument.contains("__ATOMIC_")
+        || argument.contains("Ordering")
+        || RUST_NAMES.iter().any(|(name, _)| *name == last)
+}
+
+/// The order that an argument is; none if it is anything but an order's name.
+fn order_in(argument: &str) -> Option<Order> {
+    let words: Vec<&str> = argument.split("::").map(str::trim).collect();
+    let (last, before) = words.split_last()?;
+    if !before.iter().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_')) {
+        return None;
+    }
+    let c = |name: &str| NAMES.iter().find(|(known, _)| *known == name).map(|(_, order)| *order);
+    if let Some(name) = last.strip_prefix("memory_order_") {
+        return c(name);
+    }
+    if let Some(name) = last.strip_prefix("__ATOMIC_") {
+        return c(&name.to_ascii_lowercase());
+    }
+    if before.last() == Some(&"memory_order") {
+        return c(last);
+    }
+    RUST_NAMES.iter().find(|(name, _)| name == last).map(|(_, order)| *order)
+}
+
+/// A line without its comments, its columns unchanged. (Comments over several lines keep their text: they can only
+/// make a statement look atomic, never plain.)
+fn uncommented(line: &str) -> String {
+    let mut line = line.to_owned();
+    while let Some(from) = line.find("/*")
+        && let Some(len) = line[from..].find("*/")
+    {
+        line.replace_range(from..from + len + 2, &" ".repeat(len + 2));
+    }
+    if let Some(from) = line.find("//") {
+        line.truncate(from);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct One(&'static str);
+    impl Files for One {
+        fn open(&self, file: DebugFile<'_>) -> Option<Arc<[u8]>> {
+            matches!(file, DebugFile::Source("a.c")).then(|| Arc::from(self.0.as_bytes()))
+        }
+    }
+
+    fn call(text: &'static str, column: u32, kind: OpKind, scale: Scale) -> Option<(Order, Option<Order>)> {
+        let line = SourceLine { file: "a.c".into(), line: 1, column };
+        Texts::default().call(&One(text), &line, Op { kind, scale, fixed: None, indirect: false })
+    }
+
+    #[test]
+    fn a_call_states_its_orders() {
+        use Order::{AcqRel, Acquire, Relaxed, Release};
+        assert_eq!(
+            call("x.load(std::memory_order_acquire)", 3, OpKind::Load, Scale::C),
+            Some((Acquire, None))
+        );
+        assert_eq!(
+            call("x.load(std::memory_order::relaxed)", 7, OpKind::Load, Scale::C),
+            Some((Relaxed, None))
+        );
+        assert_eq!(
+            call("x.swap(f(1, 2), Ordering::AcqRel)", 3, OpKind::Rmw, Scale::Rust),
+            Some((AcqRel, None))
+        );
+        assert_eq!(call("x.store(1,\n  Release)", 3, OpKind::Store, Scale::Rust), Some((Release, None)));
+        assert_eq!(
+            call("x.compare_exchange(a, b, AcqRel, Acquire)", 3, OpKind::Cas, Scale::Rust),
+            Some((AcqRel, Some(Acquire)))
+        );
+    }
+
+    #[test]
+    fn what_is_not_plainly_written_says_nothing() {
+        assert_eq!(call("x.load(order)", 3, OpKind::Load, Scale::Rust), None);
+        assert_eq!(
+            call("x.load(a ? memory_order_relaxed : memory_order_acquire)", 3, OpKind::Load, Scale::C),
+            None
+        );
+        assert_eq!(call("y = x + f(memory_order_relaxed)", 1, OpKind::Load, Scale::C), None);
+        assert_eq!(call("x.load(memory_order_relaxed", 3, OpKind::Load, Scale::C), None);
+    }
+
+    fn statement(text: &str) -> Statement {
+        Statement { text: text.to_owned(), at: None }
+    }
+
+    #[test]
+    fn calls_of_c() {
+        let text = statement(
+            "v = atomic_load_explicit(&p->x, memory_order_acquire) + __atomic_fetch_add(&y, 1, __ATOMIC_RELAXED);",
+        );
+        let calls = text.calls();
+        let seen: Vec<_> = calls.iter().map(|call| (call.kind, call.order)).collect();
+        assert_eq!(seen, [(OpKind::Load, Some(Order::Acquire)), (OpKind::Rmw, Some(Order::Relaxed))]);
+        assert_eq!(
+            &text.text[calls[0].extent.0..calls[0].extent.1],
+            "atomic_load_explicit(&p->x, memory_order_acquire)"
+        );
+        let sc = |text: &str| statement(text).calls()[0].order;
+        assert_eq!(sc("atomic_store(&x, 1);"), Some(Order::SeqCst));
+        assert_eq!(sc("__sync_fetch_and_add(&x, 1);"), Some(Order::SeqCst));
+        assert_eq!(sc("__atomic_load_n(&x, mo);"), None);
+    }
+
+    #[test]
+    fn what_may_hide_an_atomic() {
+        for text in
+            ["asm volatile(\"mfence\");", "x = READ_ONCE(y);", "__atomic_add(&x);", "my_atomic_add(&x);"]
+        {
+            assert!(statement(text).may_hide_atomics(), "{text}");
+        }
+        for text in ["x = y + 1;", "p->next = NULL;", "f(A, b);"] {
+            assert!(!statement(text).may_hide_atomics(), "{text}");
+        }
+    }
+}
