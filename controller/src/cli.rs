@@ -4,6 +4,7 @@
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use wmtrace_decoder::orders::Assume;
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::strategy::StrategyKind;
 
@@ -26,6 +27,8 @@ pub(crate) struct Cli {
 enum Subcommands {
     /// Which final states litmus tests in herd's C format can reach under a memory model
     Litmus(LitmusArgs),
+    /// The atomics and fences of a program, their memory orders, and where these came from
+    Inspect(InspectArgs),
 }
 
 const LITMUS_EXAMPLES: &str = "\
@@ -118,6 +121,63 @@ struct LitmusArgs {
     verbose: bool,
 }
 
+const INSPECT_EXAMPLES: &str = "\
+Orders come from the first of these that knows: the orders file, debug information, source text, the
+instruction set, and the policy of --assume. An order that only a running thread can tell is `runtime`.
+Shared objects that the program loads are not followed: inspect them one by one.
+
+Examples:
+  wmtrace inspect ./queue                         its atomics and fences
+  wmtrace inspect --function Queue::push ./queue  those of one function, wherever it is inlined
+  wmtrace inspect --all --format json ./queue     every access to memory, for scripts
+
+An orders file has one rule a line; the narrowest rule wins:
+  function Queue::push release
+  queue.cpp:42 acquire
+  libqueue.so+0x1234 relaxed
+
+Exit status:
+  0  the program was inspected
+  2  wrong usage, or no program that wmtrace knows (64-bit little-endian ELF, x86-64 or AArch64)
+  3  tool error";
+
+#[derive(Args)]
+#[command(after_help = INSPECT_EXAMPLES)]
+struct InspectArgs {
+    /// An ELF program or shared object
+    program: PathBuf,
+
+    /// Only this function (with or without namespaces and parameters), wherever it is inlined
+    #[arg(long, value_name = "F")]
+    function: Option<String>,
+
+    /// Plain accesses too, and those that may be plain
+    #[arg(long)]
+    all: bool,
+
+    /// How results are printed
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+
+    /// Orders that you know better
+    #[arg(long, value_name = "FILE")]
+    orders: Option<PathBuf>,
+
+    /// The order of atomics that nothing tells
+    #[arg(long, value_enum, default_value_t = AssumeArg::Acqrel)]
+    assume: AssumeArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AssumeArg {
+    /// Loads acquire, stores release
+    Acqrel,
+    /// Relaxed
+    Relaxed,
+    /// Sequentially consistent
+    Sc,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModelArg {
     Auto,
@@ -161,6 +221,22 @@ pub(crate) enum Format {
 pub(crate) enum Command {
     /// `wmtrace litmus`
     Litmus(LitmusOptions),
+    /// `wmtrace inspect`
+    Inspect(InspectOptions),
+}
+
+/// What `wmtrace inspect` is to do.
+#[derive(Debug)]
+pub(crate) struct InspectOptions {
+    pub(crate) program: PathBuf,
+    /// Only this function.
+    pub(crate) function: Option<String>,
+    /// Plain accesses too.
+    pub(crate) all: bool,
+    pub(crate) format: Format,
+    /// The user's orders file.
+    pub(crate) orders: Option<PathBuf>,
+    pub(crate) assume: Assume,
 }
 
 /// What `wmtrace litmus` is to do.
@@ -244,6 +320,7 @@ impl Cli {
     pub(crate) fn checked(self) -> Result<Command, clap::Error> {
         match self.command {
             Subcommands::Litmus(args) => args.checked().map(Command::Litmus),
+            Subcommands::Inspect(args) => Ok(Command::Inspect(args.into())),
         }
     }
 }
@@ -268,6 +345,23 @@ impl StrategyArg {
             StrategyArg::Basicposwm => StrategyKind::BasicPosWm,
             StrategyArg::Poswm => StrategyKind::PosWm,
         })
+    }
+}
+
+impl From<InspectArgs> for InspectOptions {
+    fn from(args: InspectArgs) -> InspectOptions {
+        InspectOptions {
+            program: args.program,
+            function: args.function,
+            all: args.all,
+            format: args.format,
+            orders: args.orders,
+            assume: match args.assume {
+                AssumeArg::Acqrel => Assume::AcqRel,
+                AssumeArg::Relaxed => Assume::Relaxed,
+                AssumeArg::Sc => Assume::SeqCst,
+            },
+        }
     }
 }
 
@@ -351,7 +445,10 @@ mod tests {
 
     fn litmus(arguments: &str) -> Result<LitmusOptions, clap::Error> {
         let line = ["wmtrace", "litmus"].into_iter().chain(arguments.split_whitespace());
-        Cli::try_parse_from(line)?.checked().map(|Command::Litmus(options)| options)
+        Cli::try_parse_from(line)?.checked().map(|command| match command {
+            Command::Litmus(options) => options,
+            Command::Inspect(options) => panic!("{options:?}"),
+        })
     }
 
     #[test]

@@ -72,8 +72,9 @@ impl Orders<'_> {
                     (Some(_), Some(_)) => Role::Beside,
                     (Some(_), None) => Role::Itself,
                     (None, _) if lookup.in_memory() && !access.atomic => Role::Beside,
-                    (None, _) if access.atomic => Role::Itself,
-                    (None, _) => Role::Unsure,
+                    // g++ knows that the pointer in a register is that of a local object, and uses the frame. If it
+                    // is a spilled value after all, nobody else touches it, and its order orders nothing.
+                    (None, _) => Role::Itself,
                 },
                 Argument::Known(_) | Argument::Contradictory(_) => Role::Unsure,
                 Argument::Lost => continue,

@@ -80,19 +80,19 @@ impl Orders<'_> {
         lost: &mut Vec<LostFence>,
     ) {
         let files: BTreeSet<u64> = unit.lines().rows().iter().filter_map(|row| row.file).collect();
-        let texts: BTreeMap<u64, (String, Vec<(u32, u32, Order)>)> = files
+        let texts: BTreeMap<String, Vec<_>> = files
             .into_iter()
             .filter_map(|file| {
                 let path = unit.line_file(file)?;
                 let fences = self.texts.fences(self.debug.files(), &path);
-                (!fences.is_empty()).then_some((file, (path, fences)))
+                (!fences.is_empty()).then_some((path, fences))
             })
             .collect();
         if texts.is_empty() {
             return;
         }
         for ((_, path), mut positions) in self.positions(unit) {
-            let Some((_, fences)) = texts.values().find(|(of, _)| *of == path) else { continue };
+            let Some(fences) = texts.get(&path) else { continue };
             positions.sort_unstable();
             let (first, last) = (positions[0].0, positions[positions.len() - 1].0);
             for &(line, column, order) in fences {
@@ -114,7 +114,7 @@ impl Orders<'_> {
                         found.push(EmptyFence { pc, info, instruction: None });
                     }
                     _ => {
-                        lost.push(LostFence { line: SourceLine { file: path.clone(), line, column }, order })
+                        lost.push(LostFence { line: SourceLine { file: path.clone(), line, column }, order });
                     }
                 }
             }

@@ -121,7 +121,7 @@ impl<'a> Orders<'a> {
 
     /// An atomic access whose order nobody states.
     fn lost(&self, access: &Access) -> OrderInfo {
-        if self.isa_states(access) {
+        if access.atomic {
             return OrderInfo::new(access.order, Source::Isa, Atomic::Yes);
         }
         OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Yes)
@@ -129,11 +129,6 @@ impl<'a> Orders<'a> {
 
     fn unsure(&self, access: &Access) -> OrderInfo {
         OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Unsure)
-    }
-
-    /// Whether the instruction itself says which order it has.
-    fn isa_states(&self, access: &Access) -> bool {
-        access.atomic
     }
 
     /// AArch64's instructions state orders; debug information that claims more is not what any compiler makes.

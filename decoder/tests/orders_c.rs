@@ -1,0 +1,179 @@
+//! C and C++ without inlined atomic functions: `_Atomic` types, builtins, source text; and what is plain, unsure,
+//! or on the stack.
+
+use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use wmtrace_decoder::debug::{Debug, DebugFile, Files};
+use wmtrace_decoder::image::Image;
+use wmtrace_decoder::orders::file::OrdersFile;
+use wmtrace_decoder::orders::{Atomic, Options, Orders, Source};
+use wmtrace_model::order::Order;
+
+#[path = "orders_suite/effects.rs"]
+mod effects;
+
+struct Host;
+
+impl Files for Host {
+    fn open(&self, file: DebugFile<'_>) -> Option<Arc<[u8]>> {
+        match file {
+            DebugFile::Source(path) => std::fs::read(path).ok().map(Arc::from),
+            DebugFile::BuildId(_) | DebugFile::DebugLink { .. } | DebugFile::Dwo { .. } | DebugFile::Dwp => {
+                None
+            }
+        }
+    }
+}
+
+/// (order, who says so, atomic, whether it writes) of each access that is not to the stack, by function.
+type Found = Vec<(Order, Source, Atomic)>;
+
+fn build(compiler: &str, flags: &[&str], text: &str, name: &str) -> Option<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders_c");
+    std::fs::create_dir_all(&directory).expect("the test's directory");
+    let source = directory.join(name);
+    let output = directory.join(format!("{compiler}-{name}.bin"));
+    std::fs::write(&source, text).expect("source");
+    let status = Command::new(compiler).args(flags).arg("-g").arg(&source).arg("-o").arg(&output).status();
+    match status {
+        Ok(status) => assert!(status.success(), "{compiler} {name}"),
+        Err(_) => {
+            println!("skipped: there is no {compiler} here");
+            return None;
+        }
+    }
+    Some(output)
+}
+
+fn found(path: &Path, function: &str, options: Options) -> Found {
+    let image = Image::parse(Arc::from(std::fs::read(path).expect("just built"))).expect("an image");
+    let debug = Debug::new(&image, Arc::new(Host));
+    let orders = Orders::new(&image, &debug, options);
+    let symbol = image.symbols().iter().find(|symbol| symbol.name == function).expect("the function");
+    let bytes = &image.code_at(symbol.addr).expect("code")[..symbol.size as usize];
+    let mut factory = InstructionInfoFactory::new();
+    let mut found = Vec::new();
+    for instruction in &mut Decoder::with_ip(64, bytes, symbol.addr, DecoderOptions::NONE) {
+        let used = factory.info(&instruction).used_memory();
+        if used.is_empty() || used.iter().all(|memory| memory.access() == OpAccess::NoMemAccess) {
+            continue;
+        }
+        let pc = instruction.ip();
+        let effect = effects::effect(pc, image.code_at(pc).expect("code")).expect("an effect");
+        for (access, info) in effect.accesses.iter().zip(orders.at(pc, &effect).accesses) {
+            if access.address.base.map(|reg| reg.0) != Some(4) {
+                found.push((info.order.expect("known"), info.from, info.atomic));
+            }
+        }
+    }
+    found
+}
+
+const C: &str = "#include <stdatomic.h>
+#define READ_ONCE(x) (*(volatile int *)&(x))
+_Atomic int flag; int plain; volatile int spun;
+struct node { _Atomic int state; int value; };
+int load_flag(void) { return flag; }
+void store_plain(int v) { plain = v; }
+int load_explicit(atomic_int *p) { return atomic_load_explicit(p, memory_order_acquire); }
+void store_builtin(int *p, int v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+int add_builtin(int *p) { return __atomic_fetch_add(p, 1, __ATOMIC_RELAXED); }
+int add_sync(int *p) { return __sync_fetch_and_add(p, 1); }
+int load_member(struct node *n) { return n->state; }
+int load_value(struct node *n) { return n->value; }
+int load_once(int *p) { return READ_ONCE(*p); }
+int load_volatile(void) { return spun; }
+int load_unstated(int *p, int mo) { return __atomic_load_n(p, mo ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE); }
+void publish(int *p, int *q) {
+    *p = 1;
+    atomic_thread_fence(memory_order_release);
+    *q = 1;
+}
+int main(void) { return 0; }
+";
+
+#[test]
+fn c_by_types_and_source_text() {
+    for compiler in ["gcc", "clang"] {
+        let Some(path) = build(compiler, &["-O1", "-std=c11"], C, "atomics.c") else { continue };
+        let one = |function: &str| {
+            let found = found(&path, function, Options::default());
+            assert_eq!(found.len(), 1, "{compiler} {function}: {found:?}");
+            found[0]
+        };
+        assert_eq!(one("load_flag"), (Order::SeqCst, Source::Text, Atomic::Yes), "{compiler}");
+        assert_eq!(one("store_plain"), (Order::Na, Source::Text, Atomic::No), "{compiler}");
+        assert_eq!(one("load_explicit"), (Order::Acquire, Source::Text, Atomic::Yes), "{compiler}");
+        assert_eq!(one("store_builtin"), (Order::Release, Source::Text, Atomic::Yes), "{compiler}");
+        assert_eq!(one("add_builtin"), (Order::Relaxed, Source::Text, Atomic::Yes), "{compiler}");
+        assert_eq!(one("add_sync"), (Order::SeqCst, Source::Text, Atomic::Yes), "{compiler}");
+        assert_eq!(one("load_value"), (Order::Na, Source::Text, Atomic::No), "{compiler}");
+        // g++'s column is that of the arrow: then the member is not sure, and never plain.
+        assert_ne!(one("load_member").2, Atomic::No, "{compiler}");
+        assert_eq!(one("load_once").2, Atomic::Unsure, "{compiler}");
+        assert_eq!(one("load_volatile").2, Atomic::Unsure, "{compiler}");
+        let (_, from, atomic) = one("load_unstated");
+        assert_eq!((from, atomic), (Source::Policy, Atomic::Yes), "{compiler}: atomic, order unknown");
+    }
+}
+
+#[test]
+fn a_fence_of_c_without_code_is_found_by_its_text() {
+    for compiler in ["gcc", "clang"] {
+        let Some(path) = build(compiler, &["-O2", "-std=c11"], C, "fence.c") else { continue };
+        let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
+        let debug = Debug::new(&image, Arc::new(Host));
+        let (found, lost) = Orders::new(&image, &debug, Options::default()).empty_fences(&effects::effect);
+        assert!(lost.is_empty(), "{compiler}: {lost:?}");
+        assert_eq!(found.len(), 1, "{compiler}: {found:?}");
+        assert_eq!(found[0].info.order, Some(Order::Release), "{compiler}");
+        let next =
+            effects::effect(found[0].pc, image.code_at(found[0].pc).expect("code")).expect("an effect");
+        // `q` comes in rsi: the fence is before its store, and after that of `p`.
+        assert_eq!(next.accesses[0].address.base.map(|reg| reg.0), Some(6), "{compiler}");
+    }
+}
+
+#[test]
+fn the_users_file_comes_first() {
+    let Some(path) = build("gcc", &["-O1", "-std=c11"], C, "user.c") else { return };
+    let file = OrdersFile::parse("function load_explicit seq_cst\nuser.c:6 release").expect("a file");
+    let options = Options { file: Some(Arc::new(file)), ..Options::default() };
+    assert_eq!(found(&path, "load_explicit", options.clone()), [(Order::SeqCst, Source::File, Atomic::Yes)]);
+    assert_eq!(found(&path, "store_plain", options.clone()), [(Order::Release, Source::File, Atomic::Yes)]);
+    assert_eq!(found(&path, "load_value", options), [(Order::Na, Source::Text, Atomic::No)]);
+}
+
+const CPP: &str = "#include <atomic>
+void use(std::atomic<int>*); int source();
+__attribute__((noinline)) void use(std::atomic<int>* p) { asm volatile(\"\" :: \"r\"(p) : \"memory\"); }
+extern \"C\" int on_stack() { std::atomic<int> x; use(&x); int r = x.load(std::memory_order_acquire); use(&x); return r; }
+struct S { S(); int v; }; S::S() : v(source()) {}
+int source() { static volatile int s; return s; }
+extern \"C\" int guarded() { static S s; return s.v; }
+int main() { return on_stack() + guarded(); }
+";
+
+#[test]
+fn objects_on_the_stack_and_guards() {
+    for compiler in ["g++", "clang++"] {
+        let Some(path) = build(compiler, &["-O2"], CPP, "stack.cpp") else { continue };
+        let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
+        let debug = Debug::new(&image, Arc::new(Host));
+        let orders = Orders::new(&image, &debug, Options::default());
+        let symbol = image.symbols().iter().find(|symbol| symbol.name == "on_stack").expect("the function");
+        let bytes = &image.code_at(symbol.addr).expect("code")[..symbol.size as usize];
+        let atomics: Vec<Order> = Decoder::with_ip(64, bytes, symbol.addr, DecoderOptions::NONE)
+            .into_iter()
+            .filter_map(|i| Some(orders.at(i.ip(), &effects::effect(i.ip(), image.code_at(i.ip())?)?)))
+            .flat_map(|orders| orders.accesses)
+            .filter(|info| info.atomic == Atomic::Yes)
+            .filter_map(|info| info.order)
+            .collect();
+        assert_eq!(atomics, [Order::Acquire], "{compiler}: the load of the local object and nothing else");
+        let guard = found(&path, "guarded", Options::default());
+        assert_eq!(guard[0], (Order::Acquire, Source::Isa, Atomic::Yes), "{compiler}: {guard:?}");
+    }
+}
