@@ -1,0 +1,250 @@
+//! `wmtrace inspect` on programs that g++ compiles, on itself, on a stripped program, and on what is no program.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A directory of this test's own, gone when it ends.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(test: &str) -> Directory {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("inspect-{test}"));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Directory(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Runs a tool here; it must succeed.
+    fn run(&self, tool: &str, arguments: &str) {
+        let status = Command::new(tool).args(arguments.split_whitespace()).current_dir(&self.0).status();
+        assert!(status.unwrap().success(), "{tool} {arguments}");
+    }
+
+    /// The program of `orders.cpp`.
+    fn program(&self, options: &str) -> PathBuf {
+        self.file("orders.cpp", include_str!("orders.cpp"));
+        self.run("g++", &format!("-std=c++17 {options} orders.cpp -o orders"));
+        self.0.join("orders")
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn wmtrace(arguments: &[&str], program: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wmtrace"));
+    command.arg("inspect").args(arguments).arg(program).output().unwrap()
+}
+
+fn json(arguments: &[&str], program: &Path) -> Value {
+    let output = wmtrace(&[&["--format", "json"], arguments].concat(), program);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stderr, b"");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["modules"].as_array().unwrap().len(), 1);
+    report
+}
+
+fn accesses(report: &Value) -> &[Value] {
+    report["modules"][0]["accesses"].as_array().unwrap()
+}
+
+/// What a function does: `op order from` of each entry.
+fn of_function(report: &Value, function: &str) -> Vec<String> {
+    let name = format!("{function}()");
+    let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or("null").to_owned();
+    accesses(report)
+        .iter()
+        .filter(|entry| entry["function"] == name.as_str())
+        .map(|entry| format!("{} {} {}", word(entry, "op"), word(entry, "order"), word(entry, "from")))
+        .collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn orders_of_optimised_cpp() {
+    let directory = Directory::new("optimised");
+    let program = directory.program("-O2 -g");
+    let report = json(&[], &program);
+    let expected: [(&str, &[&str]); 12] = [
+        ("load_relaxed", &["load relaxed dwarf"]),
+        ("load_acquire", &["load acquire dwarf"]),
+        ("load_seq_cst", &["load seq_cst dwarf"]),
+        ("store_relaxed", &["store relaxed dwarf"]),
+        ("store_release", &["store release dwarf"]),
+        ("store_seq_cst", &["rmw seq_cst dwarf"]),
+        ("add_relaxed", &["rmw relaxed dwarf"]),
+        ("add_acq_rel", &["rmw acq_rel dwarf"]),
+        ("cas", &["rmw acq_rel dwarf"]),
+        ("fence_acquire", &["load relaxed dwarf", "fence acquire dwarf"]),
+        ("fence_seq_cst", &["store relaxed dwarf", "fence seq_cst dwarf", "store relaxed dwarf"]),
+        ("plain", &[]),
+    ];
+    for (function, entries) in expected {
+        assert_eq!(of_function(&report, function), entries, "{function}");
+    }
+    let module = &report["modules"][0];
+    assert_eq!((&report["arch"], &module["orders"]), (&"x86_64".into(), &"known".into()));
+
+    let cas = accesses(&report).iter().find(|entry| entry["function"] == "cas()").unwrap();
+    assert_eq!(cas["failure_order"], "relaxed");
+    assert_eq!(cas["isa_order"], "seq_cst");
+    assert_eq!((&cas["width"], &cas["atomic"]), (&4.into(), &"yes".into()));
+    assert!(cas["text"].as_str().unwrap().contains("cmpxchg"));
+    assert!(cas["file"].as_str().unwrap().ends_with("/orders.cpp"), "{cas}");
+    let text = include_str!("orders.cpp");
+    let line = text.lines().position(|line| line.contains("compare_exchange")).unwrap() + 1;
+    assert_eq!(cas["line"], line);
+
+    // A fence without code has a place but no instruction.
+    let fence = accesses(&report).iter().find(|e| e["op"] == "fence" && e["order"] == "acquire").unwrap();
+    assert_eq!((&fence["isa_order"], &fence["text"]), (&Value::Null, &"".into()));
+}
+
+#[test]
+fn one_function_and_plain_accesses() {
+    let directory = Directory::new("function");
+    let program = directory.program("-O2 -g");
+    let report = json(&["--function", "load_acquire"], &program);
+    assert_eq!(accesses(&report).len(), 1, "{report}");
+    assert_eq!(accesses(&json(&["--function", "plain"], &program)).len(), 0);
+    let plain = json(&["--function", "plain", "--all"], &program);
+    let entry = accesses(&plain).iter().find(|entry| entry["op"] == "store").unwrap();
+    assert_eq!((&entry["atomic"], &entry["order"]), (&"no".into(), &"na".into()));
+    let none = json(&["--function", "nowhere"], &program);
+    assert_eq!(none["warnings"][0], "no function 'nowhere' with anything to list");
+}
+
+#[test]
+fn an_orders_file_wins_and_its_errors_have_a_place() {
+    let directory = Directory::new("orders");
+    let program = directory.program("-O2 -g");
+    let rules = directory.file("rules", "function load_relaxed seq_cst\n");
+    let report = json(&["--orders", rules.to_str().unwrap()], &program);
+    assert!(of_function(&report, "load_relaxed").contains(&"load seq_cst file".to_owned()));
+    let rules = directory.file("rules", "function load_relaxed strong\n");
+    let output = wmtrace(&["--orders", rules.to_str().unwrap()], &program);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1));
+    assert!(message.contains("rules:1:23: 'strong' is no order"), "{message}");
+}
+
+#[test]
+fn separate_debug_files_by_debuglink() {
+    let directory = Directory::new("debuglink");
+    let program = directory.program("-O2 -g");
+    let whole = json(&[], &program);
+    directory.run("objcopy", "--only-keep-debug orders orders.debug");
+    directory.run("objcopy", "--strip-debug --add-gnu-debuglink=orders.debug orders");
+    let orders = |report: &Value| -> Vec<(Value, Value)> {
+        accesses(report).iter().map(|entry| (entry["order"].clone(), entry["from"].clone())).collect()
+    };
+    assert_eq!(orders(&json(&[], &program)), orders(&whole));
+    // A debug file that is not the one that was linked does not count.
+    directory.file("orders.debug", "other");
+    assert_ne!(orders(&json(&[], &program)), orders(&whole));
+}
+
+#[test]
+fn split_debug_information() {
+    let directory = Directory::new("split");
+    let whole = of_function(&json(&[], &directory.program("-O2 -g")), "load_acquire");
+    let split = directory.program("-O2 -g -gsplit-dwarf");
+    assert_eq!(of_function(&json(&[], &split), "load_acquire"), whole);
+}
+
+#[test]
+fn without_optimisation_an_order_is_known_or_left_to_the_thread() {
+    let directory = Directory::new("unoptimised");
+    let report = json(&[], &directory.program("-O0 -g"));
+    for entry in accesses(&report) {
+        assert_eq!(entry["order"].is_null(), entry["from"] == "runtime", "{entry}");
+    }
+}
+
+#[test]
+fn the_table_has_a_summary() {
+    let directory = Directory::new("table");
+    let program = directory.program("-O2 -g");
+    let output = wmtrace(&[], &program);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\nload_acquire()\n"), "{text}");
+    assert!(text.contains("orders known"), "{text}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn real_programs() {
+    for program in [env!("CARGO_BIN_EXE_wmtrace"), "/bin/ls"] {
+        let report = json(&[], Path::new(program));
+        assert_eq!(report["program"], program);
+    }
+    assert!(!accesses(&json(&["--all"], Path::new("/bin/ls"))).is_empty());
+}
+
+#[test]
+fn what_is_no_program_is_refused_in_one_line() {
+    let directory = Directory::new("refused");
+    let mut head = [0; 64];
+    head[..6].copy_from_slice(b"\x7fELF\x01\x01");
+    let small = directory.file("small", head);
+    head[4] = 2;
+    head[18] = 243;
+    let riscv = directory.file("riscv", head);
+    let wrong = [
+        (directory.0.join("missing"), "No such file"),
+        (directory.0.clone(), "is a directory"),
+        ("/dev/null".into(), "not a regular file"),
+        (directory.file("empty", ""), "not an ELF file"),
+        (directory.file("script\u{1b}[31m", "#!/bin/sh\n"), "script\\u{1b}[31m: not an ELF file"),
+        (directory.file("short", "\x7fELF"), "malformed"),
+        (small, "32-bit"),
+        (riscv, "machine 243"),
+    ];
+    for (path, message) in wrong {
+        for format in ["human", "json"] {
+            let output = wmtrace(&["--format", format], &path);
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{error}");
+            assert!(error.contains(message) && error.lines().count() == 1, "{error}");
+            assert_eq!(output.stdout, b"");
+        }
+    }
+}
+
+#[test]
+fn a_truncated_program_is_no_reason_to_panic() {
+    let directory = Directory::new("truncated");
+    let bytes = std::fs::read(directory.program("-O2 -g")).unwrap();
+    for parts in 1..16 {
+        let path = directory.file("part", &bytes[..bytes.len() * parts / 16]);
+        let status = wmtrace(&["--all"], &path).status.code();
+        assert!(matches!(status, Some(0 | 2)), "{parts}/16: {status:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wmtrace"));
+    let mut child = command
+        .args(["inspect", "--all", "/bin/ls"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stderr, b"");
+}
