@@ -2,11 +2,11 @@
 
 use super::files::hex;
 use super::json::{arch, atomic};
-use super::scan::{Entry, Op, Report};
+use super::scan::{Entry, Op, Report, states};
 use crate::text::Printable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wmtrace_decoder::orders::{Atomic, Source};
+use wmtrace_decoder::orders::Atomic;
 
 /// How many unsupported instructions are shown; the JSON has all.
 const SHOWN: usize = 10;
@@ -97,12 +97,10 @@ fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for entry in &atomics {
         *from.entry(entry.info.from.name()).or_default() += 1;
     }
-    let policy = from.remove(Source::Policy.name()).unwrap_or(0);
-    let said: Vec<String> = from.iter().map(|(name, count)| format!("{count} {name}")).collect();
     if !atomics.is_empty() {
-        let known = atomics.len() - policy;
-        let whence = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-        writeln!(out, "  orders known {known}{whence}, unknown {policy}")?;
+        let known = atomics.iter().filter(|entry| states(entry.info.from, report.arch)).count();
+        let said: Vec<String> = from.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        writeln!(out, "  orders known {known} of {}; from {}", atomics.len(), said.join(", "))?;
     }
     let (plain, unsure) =
         (counted(&|e| e.info.atomic == Atomic::No), counted(&|e| e.info.atomic == Atomic::Unsure));

@@ -5,6 +5,7 @@ use super::scan::{Entry, Report, Unknown};
 use serde::Serialize;
 use wmtrace_decoder::effect::Arch;
 use wmtrace_decoder::orders::Atomic;
+use wmtrace_model::order::Order;
 
 #[derive(Serialize)]
 pub(super) struct Json<'a> {
@@ -94,10 +95,10 @@ impl<'a> From<&'a Entry> for Access<'a> {
             op: entry.op.name(),
             width: entry.width,
             atomic: atomic(entry.info.atomic),
-            order: entry.info.order.map(|order| order.name()),
+            order: entry.info.order.map(Order::name),
             from: entry.info.from.name(),
-            isa_order: entry.isa_order.map(|order| order.name()),
-            failure_order: entry.info.failure.map(|order| order.name()),
+            isa_order: entry.isa_order.map(Order::name),
+            failure_order: entry.info.failure.map(Order::name),
         }
     }
 }

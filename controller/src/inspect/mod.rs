@@ -3,6 +3,8 @@
 mod files;
 mod human;
 mod json;
+mod machine;
+mod names;
 mod scan;
 
 use crate::cli::{Format, InspectOptions};
@@ -66,10 +68,21 @@ fn inspect(options: &InspectOptions) -> Result<Report, String> {
             Some(Arc::new(parsed.map_err(|error| format!("{}:{error}", path.display()))?))
         }
     };
-    let image =
-        Image::parse(Arc::from(read(program, files::MAX_BINARY)?)).map_err(|error| at(program, &error))?;
+    let bytes: Arc<[u8]> = Arc::from(read(program, files::MAX_BINARY)?);
+    let image = Image::parse(Arc::clone(&bytes)).map_err(|error| at(program, &error))?;
+    linked(&bytes).map_err(|error| at(program, &error))?;
     let debug = Debug::new(&image, Arc::new(ProgramFiles::new(program)));
     let module = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let orders = Orders::new(&image, &debug, Options { assume: options.assume, file: rules, module });
     Ok(scan::scan(options, &image, &debug, &orders))
+}
+
+/// Only programs and shared objects have addresses: the sections of an object file all begin at 0.
+fn linked(elf: &[u8]) -> Result<(), &'static str> {
+    match elf.get(16..18) {
+        Some([2 | 3, 0]) => Ok(()),
+        Some([1, 0]) => Err("unsupported ELF file: an object file (link it first)"),
+        Some([4, 0]) => Err("unsupported ELF file: a core dump"),
+        _ => Err("unsupported ELF file: neither a program nor a shared object"),
+    }
 }

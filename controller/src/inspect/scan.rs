@@ -4,13 +4,15 @@
 //! are no instruction, or none that the decoder knows, are listed, and the sweep goes on after them.
 
 use super::files::hex;
+use super::machine::Decoder;
+use super::names::{is_function, written};
 use crate::cli::InspectOptions;
 use std::collections::{BTreeMap, BTreeSet};
-use wmtrace_decoder::debug::{Debug, Frame, SourceLine, demangle};
-use wmtrace_decoder::effect::{Access, AccessKind, Arch, Extent, InsnEffect, Unsupported};
+use wmtrace_decoder::debug::{Debug, SourceLine, demangle};
+use wmtrace_decoder::effect::{Access, AccessKind, Arch, Extent, Flow, Unsupported};
 use wmtrace_decoder::image::Image;
 use wmtrace_decoder::orders::{Assume, Atomic, EmptyFence, OrderInfo, Orders, Source};
-use wmtrace_decoder::{aarch64, x86};
+use wmtrace_decoder::x86;
 use wmtrace_model::order::Order;
 
 /// The most bytes of one entry that are no instruction.
@@ -73,42 +75,6 @@ pub(super) struct Report {
     pub(super) entries: Vec<Entry>,
     pub(super) unsupported: Vec<Unknown>,
     pub(super) warnings: Vec<String>,
-}
-
-enum Decoder {
-    X86(Box<x86::Decoder>),
-    Aarch64(Box<aarch64::Decoder>),
-}
-
-impl Decoder {
-    fn new(arch: Arch) -> Decoder {
-        match arch {
-            Arch::X86_64 => Decoder::X86(Box::default()),
-            Arch::Aarch64 => Decoder::Aarch64(Box::new(aarch64::Decoder::new())),
-        }
-    }
-
-    fn decode(&self, pc: u64, bytes: &[u8]) -> Result<InsnEffect, Unsupported> {
-        match self {
-            Decoder::X86(decoder) => decoder.decode(pc, bytes),
-            Decoder::Aarch64(decoder) => decoder.decode(pc, bytes),
-        }
-    }
-
-    fn text(&self, pc: u64, bytes: &[u8]) -> Option<String> {
-        match self {
-            Decoder::X86(decoder) => decoder.text(pc, bytes),
-            Decoder::Aarch64(decoder) => decoder.text(pc, bytes),
-        }
-    }
-
-    /// The least distance between two instructions.
-    fn step(&self) -> usize {
-        match self {
-            Decoder::X86(_) => 1,
-            Decoder::Aarch64(_) => 4,
-        }
-    }
 }
 
 struct Scan<'a> {
@@ -229,7 +195,11 @@ impl Scan<'_> {
                 && access.kind == AccessKind::Rmw
                 && access.address.base == Some(x86::regs::RSP)
                 && info.from == Source::Isa;
-            let listed = (access.atomic || info.atomic == Atomic::Yes) && !only_fence;
+            // Unoptimised code calls functions in the middle of an operation: the return address is no atomic.
+            let return_address = info.from == Source::Runtime
+                && !access.atomic
+                && matches!(effect.flow, Flow::Call { .. } | Flow::Return);
+            let listed = (access.atomic || info.atomic == Atomic::Yes) && !only_fence && !return_address;
             if listed || self.options.all {
                 let shown = text(self);
                 self.access(pc, &shown, access, info);
@@ -316,41 +286,20 @@ fn width(extent: Extent) -> u16 {
     }
 }
 
-/// The innermost frame that is not an atomic operation of a standard library; if all are, the outermost.
-fn written(frames: &[Frame]) -> Option<&Frame> {
-    const LIBRARY: [&str; 7] = [
-        "std::atomic",
-        "std::__atomic_",
-        "std::__cxx_atomic_",
-        "std::__1::atomic",
-        "std::__1::__atomic_",
-        "std::__1::__cxx_atomic_",
-        "core::sync::atomic::",
-    ];
-    let library = |name: &str| LIBRARY.iter().any(|prefix| name.trim_start_matches('<').contains(prefix));
-    // Parameters may be atomics too: only the name itself counts.
-    let name = |frame: &Frame| frame.function.split('(').next().unwrap_or_default().to_owned();
-    frames.iter().find(|frame| !(frame.inlined && library(&name(frame)))).or(frames.last())
-}
-
-/// Whether a demangled name is the one that was asked for: all of it, or without parameters, or without namespaces.
-fn is_function(name: &str, wanted: &str) -> bool {
-    let short = name.split('(').next().unwrap_or(name);
-    let ends =
-        |name: &str| name.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
-    ends(name) || ends(short)
-}
-
-/// Whether most of the atomics' orders are stated by a source that counts (DESIGN.md §4).
-fn known(entries: &[Entry], arch: Arch, debug: &Debug) -> bool {
-    let stated = |entry: &&Entry| match entry.info.from {
+/// Whether a source of orders counts as knowing them (DESIGN.md §4): x86-64's instructions do not tell what was asked for.
+pub(super) const fn states(from: Source, arch: Arch) -> bool {
+    match from {
         Source::File | Source::Dwarf | Source::Runtime | Source::Text => true,
-        Source::Isa => arch == Arch::Aarch64,
+        Source::Isa => matches!(arch, Arch::Aarch64),
         Source::Policy => false,
-    };
+    }
+}
+
+/// Whether most of the atomics' orders are known; where there are no atomics, whether they would be.
+fn known(entries: &[Entry], arch: Arch, debug: &Debug) -> bool {
     let atomics = || entries.iter().filter(|entry| entry.info.atomic == Atomic::Yes);
     match atomics().count() {
         0 => arch == Arch::Aarch64 || debug.units().0 > 0,
-        all => atomics().filter(stated).count() * 2 > all,
+        all => atomics().filter(|entry| states(entry.info.from, arch)).count() * 2 > all,
     }
 }

@@ -170,6 +170,7 @@ fn without_optimisation_an_order_is_known_or_left_to_the_thread() {
     let report = json(&[], &directory.program("-O0 -g"));
     for entry in accesses(&report) {
         assert_eq!(entry["order"].is_null(), entry["from"] == "runtime", "{entry}");
+        assert!(!entry["text"].as_str().unwrap().starts_with("call"), "{entry}");
     }
 }
 
@@ -182,6 +183,20 @@ fn the_table_has_a_summary() {
     assert!(text.contains("\nload_acquire()\n"), "{text}");
     assert!(text.contains("orders known"), "{text}");
     assert_eq!(output.status.code(), Some(0));
+}
+
+/// The README's example, but for the addresses.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_readme_is_right() {
+    let directory = Directory::new("readme");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../targets/demo/publish.cpp");
+    directory.run("g++", &format!("-O2 -g {source} -o publish"));
+    let report = json(&[], &directory.0.join("publish"));
+    let found: Vec<_> = accesses(&report).iter().map(|e| format!("{} {}", e["op"], e["order"])).collect();
+    let expected = [r#""fence" "release""#, r#""store" "relaxed""#, r#""load" "acquire""#];
+    // `main` has copies of its own if it inlines the two.
+    assert!(expected.iter().all(|entry| found.iter().any(|found| found == entry)), "{found:?}");
 }
 
 #[test]
@@ -202,7 +217,9 @@ fn what_is_no_program_is_refused_in_one_line() {
     head[4] = 2;
     head[18] = 243;
     let riscv = directory.file("riscv", head);
+    directory.program("-c");
     let wrong = [
+        (directory.0.join("orders"), "an object file"),
         (directory.0.join("missing"), "No such file"),
         (directory.0.clone(), "is a directory"),
         ("/dev/null".into(), "not a regular file"),

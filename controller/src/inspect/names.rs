@@ -1,0 +1,65 @@
+//! Names of functions: which one was written by the user, and which one was asked for.
+
+use wmtrace_decoder::debug::Frame;
+
+/// The innermost frame that is not an atomic operation of a standard library; if all are, the outermost.
+pub(super) fn written(frames: &[Frame]) -> Option<&Frame> {
+    const LIBRARY: [&str; 7] = [
+        "std::atomic",
+        "std::__atomic_",
+        "std::__cxx_atomic_",
+        "std::__1::atomic",
+        "std::__1::__atomic_",
+        "std::__1::__cxx_atomic_",
+        "core::sync::atomic::",
+    ];
+    let library = |frame: &Frame| {
+        let name = frame.function.trim_start_matches('<');
+        LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+            // A template's name begins with its result: `bool std::atomic_…<int>(…)`.
+            || name.split_once(' ').is_some_and(|(result, name)| {
+                !result.contains(['(', '<', ':']) && LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+            })
+    };
+    frames.iter().find(|frame| !(frame.inlined && library(frame))).or(frames.last())
+}
+
+/// Whether a demangled name is the one that was asked for: all of it, or without parameters, or without namespaces.
+pub(super) fn is_function(name: &str, wanted: &str) -> bool {
+    let short = name.split('(').next().unwrap_or(name);
+    let ends =
+        |name: &str| name.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
+    ends(name) || ends(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_by_name() {
+        for wanted in ["q::Queue::push(int)", "q::Queue::push", "Queue::push", "push", "push(int)"] {
+            assert!(is_function("q::Queue::push(int)", wanted), "{wanted}");
+        }
+        for wanted in ["ush", "Queue", "push()"] {
+            assert!(!is_function("q::Queue::push(int)", wanted), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn library_operations_are_not_what_was_written() {
+        let frame = |function: &str, inlined| Frame { function: function.into(), inlined, line: None };
+        let frames = [
+            frame("std::__atomic_base<int>::load(std::memory_order) const", true),
+            frame("push(std::atomic<int>&)", true),
+            frame("main", false),
+        ];
+        assert_eq!(written(&frames).unwrap().function, "push(std::atomic<int>&)");
+        assert_eq!(
+            written(&[frame("std::atomic<int>::load() const", false)]).unwrap().function,
+            "std::atomic<int>::load() const"
+        );
+        let template = [frame("Queue<std::atomic<int> >::push()", true), frame("main", false)];
+        assert_eq!(written(&template).unwrap().function, "Queue<std::atomic<int> >::push()");
+    }
+}
