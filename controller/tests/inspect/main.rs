@@ -185,6 +185,21 @@ fn the_table_has_a_summary() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_stripped_program_has_locked_instructions_but_no_orders() {
+    let directory = Directory::new("stripped");
+    let program = directory.program("-O2");
+    directory.run("strip", "orders");
+    let report = json(&[], &program);
+    assert_eq!(report["modules"][0]["orders"], "unknown");
+    assert!(accesses(&report).len() >= 4, "{report}");
+    for entry in accesses(&report) {
+        assert_eq!((&entry["from"], &entry["order"]), (&"isa".into(), &"seq_cst".into()), "{entry}");
+        assert!(entry["function"].is_null() && entry["line"].is_null());
+    }
+}
+
 /// The README's example, but for the addresses.
 #[cfg(target_arch = "x86_64")]
 #[test]
