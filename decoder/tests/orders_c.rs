@@ -177,3 +177,49 @@ fn objects_on_the_stack_and_guards() {
         assert_eq!(guard[0], (Order::Acquire, Source::Isa, Atomic::Yes), "{compiler}: {guard:?}");
     }
 }
+
+const MANY: &str = "#include <atomic>
+using A = std::atomic<int>;
+#define O(x) std::memory_order_##x
+extern \"C\" int many(A* a, A* b, A* c, A* d, A* e, int* f) {
+    int sum = a->load(O(relaxed)) + b->load(O(acquire));
+    for (int i = 0; i < 4; i++) { c->store(sum + i, O(relaxed)); sum += *f; }
+    d->store(sum, O(release));
+    sum += e->load(O(seq_cst));
+    return sum + a->load(O(relaxed));
+}
+int main() {}
+";
+
+#[test]
+fn operations_side_by_side_keep_their_own_orders() {
+    for compiler in ["g++", "clang++"] {
+        for level in ["-O1", "-O2", "-O3"] {
+            let Some(path) = build(compiler, &[level], MANY, "many.cpp") else { continue };
+            let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
+            let debug = Debug::new(&image, Arc::new(Host));
+            let orders = Orders::new(&image, &debug, Options::default());
+            let symbol = image.symbols().iter().find(|symbol| symbol.name == "many").expect("the function");
+            let bytes = &image.code_at(symbol.addr).expect("code")[..symbol.size as usize];
+            let mut seen = std::collections::BTreeSet::new();
+            for i in &mut Decoder::with_ip(64, bytes, symbol.addr, DecoderOptions::NONE) {
+                let effect =
+                    effects::effect(i.ip(), image.code_at(i.ip()).expect("code")).expect("an effect");
+                for (access, info) in effect.accesses.iter().zip(orders.at(i.ip(), &effect).accesses) {
+                    // The arguments, in their registers: rdi, rsi, rdx, rcx, r8 and r9.
+                    let wanted = match access.address.base.map(|reg| reg.0) {
+                        Some(7 | 2) => Order::Relaxed,
+                        Some(6) => Order::Acquire,
+                        Some(1) => Order::Release,
+                        Some(8) => Order::SeqCst,
+                        Some(9) => Order::Na,
+                        _ => continue,
+                    };
+                    assert_eq!(info.order, Some(wanted), "{compiler} {level} {:#x}: {info:?}", i.ip());
+                    seen.insert(access.address.base.map(|reg| reg.0));
+                }
+            }
+            assert_eq!(seen.len(), 6, "{compiler} {level}: every object was seen");
+        }
+    }
+}
