@@ -1,6 +1,6 @@
 //! Debug information, read lazily: only the units that somebody asks about.
 //!
-//! [`Debug`] answers for an instruction: which function, inlined where, which file, line and column. It follows
+//! [`struct@Debug`] answers for an instruction: which function, inlined where, which file, line and column. It follows
 //! DWARF 5 (and 4, with GNU's extensions for split units); gimli decodes, this module keeps the index, the units
 //! and the way between files. Supplementary files (`dwz`) are not followed.
 
@@ -21,7 +21,7 @@ pub(crate) use location::constant_of;
 pub(crate) use types::Shape;
 pub(crate) use unit::{Target, Unit, target, text};
 
-use unit::CallSite;
+use unit::{CallSite, Node};
 
 use crate::image::{Bytes, Image};
 use gimli::{Dwarf, DwarfFileType, DwarfPackage, Reader as _, SectionId, UnitHeader, UnitOffset};
@@ -114,8 +114,7 @@ impl Debug {
         let mut frames = Vec::new();
         for at in chain {
             let node = &unit.nodes[at as usize];
-            let function =
-                self.name(unit, node.entry).or_else(|| self.symbol(pc)).unwrap_or_else(|| "?".to_owned());
+            let function = self.name(unit, node, pc).unwrap_or_else(|| "?".to_owned());
             frames.push(Frame { function, inlined: node.inlined(), line });
             line = self.call_line(unit, node.call);
         }
@@ -199,9 +198,14 @@ impl Debug {
         (path, linkage)
     }
 
-    fn name(&self, unit: &Unit, entry: UnitOffset) -> Option<String> {
-        let (path, linkage) = self.path(unit, entry);
-        linkage.map(|linkage| demangle(&linkage)).or_else(|| path.map(|path| path.join("::")))
+    fn name(&self, unit: &Unit, node: &Node, pc: u64) -> Option<String> {
+        let (path, linkage) = self.path(unit, node.entry);
+        if let Some(linkage) = linkage {
+            return Some(demangle(&linkage));
+        }
+        // Line tables alone have bare names: the symbol of a real function says more.
+        let bare = path.as_ref().is_none_or(|path| path.len() == 1) && !node.inlined();
+        bare.then(|| self.symbol(pc)).flatten().or_else(|| path.map(|path| path.join("::")))
     }
 
     /// The entry that a reference means.

@@ -12,8 +12,10 @@ const MAX_LAYERS: usize = 16;
 /// What a type says about accesses to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// Atomic.
+    /// `_Atomic`: operators access it atomically.
     Atomic,
+    /// A library's atomic type: only the library's functions access it, and they are known by their names.
+    Library,
     /// One plain value: a number, a pointer, an enumeration.
     Plain,
     /// A volatile value.
@@ -25,7 +27,7 @@ pub(crate) enum Shape {
 /// The variables of a unit.
 #[derive(Default, Debug)]
 pub(crate) struct Types {
-    /// Members, parameters and variables that are atomic, or that point to or are arrays of something atomic.
+    /// Members, parameters and variables that are `_Atomic`, or that point to or are arrays of something `_Atomic`.
     pub(crate) atomic_names: BTreeSet<String>,
     /// The same for volatile ones.
     pub(crate) volatile_names: BTreeSet<String>,
@@ -101,7 +103,7 @@ fn shape(unit: &Unit, of: UnitOffset, through: bool) -> Option<(Shape, u64)> {
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
                 let name = unit.string(&die, gimli::DW_AT_name).map(|name| text(&name)).unwrap_or_default();
                 let atomic = name.starts_with("atomic<") || name == "atomic_flag" || rust_atomic(&name);
-                return Some((if atomic { Shape::Atomic } else { Shape::Compound }, size?));
+                return Some((if atomic { Shape::Library } else { Shape::Compound }, size?));
             }
             _ => return Some((Shape::Compound, size.unwrap_or(0))),
         }

@@ -115,7 +115,7 @@ impl Orders<'_> {
         let Some(statement) = statement else {
             return match shape {
                 _ if access.atomic => self.lost(access),
-                Some(Shape::Atomic) => self.lost(access),
+                Some(Shape::Atomic | Shape::Library) => self.lost(access),
                 Some(Shape::Plain) => OrderInfo::plain(Source::Dwarf),
                 Some(Shape::Volatile | Shape::Compound) | None => self.unsure(access),
             };
@@ -150,7 +150,7 @@ impl Orders<'_> {
             // C11 6.2.6.1: operators on `_Atomic` objects are sequentially consistent.
             return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
         }
-        if access.atomic || shape == Some(Shape::Atomic) {
+        if access.atomic || matches!(shape, Some(Shape::Atomic | Shape::Library)) {
             return self.lost(access);
         }
         if let Some(at) = statement.at

@@ -29,7 +29,8 @@ impl Orders<'_> {
             // Fences that debug information has, by their call: source text need not be asked about them.
             let mut calls = BTreeSet::new();
             for at in 0..unit.nodes.len() as u32 {
-                let Some(op) = operation(self.debug, unit, at).filter(|op| op.kind == OpKind::Fence) else {
+                let Some(op) = operation(self.debug, unit, at, || None).filter(|op| op.kind == OpKind::Fence)
+                else {
                     continue;
                 };
                 let node = &unit.nodes[at as usize];

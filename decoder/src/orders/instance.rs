@@ -1,7 +1,7 @@
 //! The order arguments of one atomic operation, as its debug information has them: a constant, a place to be
 //! looked up at run time, several constants that contradict each other, or nothing.
 
-use super::ops::{Op, Scale, recognise};
+use super::ops::{Op, Scale, recognise, recognise_in_file};
 use crate::debug::{Cfa, Debug, Lookup, Unit, constant_of, target, text};
 use crate::image::Bytes;
 use gimli::{AttributeValue, DebuggingInformationEntry as Die, Expression, UnitOffset};
@@ -22,10 +22,18 @@ pub(crate) enum Argument {
     Lost,
 }
 
-/// The operation that a node is, if any.
-pub(crate) fn operation(debug: &Debug, unit: &Unit, node: u32) -> Option<Op> {
-    let (path, _) = debug.path(unit, unit.nodes[node as usize].entry);
-    recognise(&path?)
+/// The operation that a node is, if any. `file` is where its source is, asked for only if its name is not enough.
+pub(crate) fn operation(
+    debug: &Debug,
+    unit: &Unit,
+    node: u32,
+    file: impl FnOnce() -> Option<String>,
+) -> Option<Op> {
+    let path = debug.path(unit, unit.nodes[node as usize].entry).0?;
+    recognise(&path).or_else(|| match path.as_slice() {
+        [name] => recognise_in_file(name, &file()?),
+        _ => None,
+    })
 }
 
 /// The name of a parameter or variable.

@@ -1,9 +1,9 @@
 //! Memory orders: what the programmer asked for (DESIGN.md §4).
 //!
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
-//! the instruction set, policy. The ideas are one a file: [`ops`] knows which functions are atomic operations,
-//! [`instance`] reads an operation's order argument, [`source`] reads source text,
-//! [`classify`] tells atomic from plain, [`fences`] finds fences without code, [`file`] parses the user's file.
+//! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
+//! `instance` reads an operation's order argument, `source` reads source text,
+//! `classify` tells atomic from plain, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
@@ -94,7 +94,7 @@ impl<'a> Orders<'a> {
             return info;
         }
         if let Some(inside) = inside.filter(|inside| inside.ops[0].1.kind == OpKind::Fence)
-            && let Some(info) = self.stated(pc, inside)
+            && let Some(info) = self.stated(pc, inside).or_else(|| self.told_by_text(inside))
         {
             return info;
         }
@@ -148,8 +148,16 @@ impl<'a> Orders<'a> {
     fn inside(&self, pc: u64) -> Option<Inside<'a>> {
         let (unit, chain) = self.debug.chain(pc)?;
         let mut ops: Vec<(u32, Op)> = Vec::new();
+        let mut inner = None;
         for node in chain {
-            match (operation(self.debug, unit, node), ops.last()) {
+            // The source of a function is where its innermost instruction, or the call inlined into it, is.
+            let file = || match inner {
+                None => self.debug.line(pc).map(|line| line.file),
+                Some(call) => self.debug.call_line(unit, call).map(|line| line.file),
+            };
+            let op = operation(self.debug, unit, node, file);
+            inner = Some(unit.nodes[node as usize].call);
+            match (op, ops.last()) {
                 (Some(op), None) => ops.push((node, op)),
                 // `operator++` → `fetch_add` → …: one operation in several layers.
                 (Some(op), Some((_, inner))) if op.kind == inner.kind => ops.push((node, op)),

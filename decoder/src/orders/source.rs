@@ -78,6 +78,10 @@ impl Texts {
         match (orders.as_slice(), op.kind, op.scale) {
             (&[success, failure], OpKind::Cas, _) => Some((success, Some(failure))),
             (&[success], OpKind::Cas, Scale::C) => Some((success, Some(failure_of(success)))),
+            // C++'s default argument.
+            (&[], _, Scale::C) if arguments.len() <= values(op.kind) => {
+                Some((Order::SeqCst, (op.kind == OpKind::Cas).then_some(Order::SeqCst)))
+            }
             (&[order], OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, _) => Some((order, None)),
             _ => None,
         }
@@ -178,6 +182,15 @@ impl Statement {
             (true, _, _) => (None, None),
         };
         Some(Call { extent, kind, order, failure })
+    }
+}
+
+/// How many arguments a C++ operation takes at most beside its orders.
+fn values(kind: OpKind) -> usize {
+    match kind {
+        OpKind::Load | OpKind::Fence => 0,
+        OpKind::Store | OpKind::Rmw => 1,
+        OpKind::Cas => 2,
     }
 }
 
@@ -328,6 +341,7 @@ mod tests {
             call("x.swap(f(1, 2), Ordering::AcqRel)", 3, OpKind::Rmw, Scale::Rust),
             Some((AcqRel, None))
         );
+        assert_eq!(call("x.load()", 3, OpKind::Load, Scale::C), Some((Order::SeqCst, None)));
         assert_eq!(call("x.store(1,\n  Release)", 3, OpKind::Store, Scale::Rust), Some((Release, None)));
         assert_eq!(
             call("x.compare_exchange(a, b, AcqRel, Acquire)", 3, OpKind::Cas, Scale::Rust),
@@ -338,6 +352,7 @@ mod tests {
     #[test]
     fn what_is_not_plainly_written_says_nothing() {
         assert_eq!(call("x.load(order)", 3, OpKind::Load, Scale::Rust), None);
+        assert_eq!(call("x.store(1, order)", 3, OpKind::Store, Scale::C), None);
         assert_eq!(
             call("x.load(a ? memory_order_relaxed : memory_order_acquire)", 3, OpKind::Load, Scale::C),
             None
