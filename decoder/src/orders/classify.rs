@@ -13,8 +13,8 @@ use wmtrace_model::order::Order;
 /// The program counter's number on both architectures.
 fn program_counter(arch: Arch) -> Reg {
     match arch {
-        Arch::X86_64 => Reg(56),
-        Arch::Aarch64 => Reg(64),
+        Arch::X86_64 => crate::x86::regs::RIP,
+        Arch::Aarch64 => crate::aarch64::regs::PC,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::debug::Context;
 use crate::effect::{Arch, Reg, Registers};
+use crate::{aarch64, x86};
 
 /// x86-64's general registers in DWARF's order (System V ABI, figure 3.36), by their encoding.
 const X86_64: [u8; 16] = [0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -18,8 +19,8 @@ pub fn dwarf_register(arch: Arch, number: u16) -> Option<Reg> {
 /// The stack pointer.
 pub(crate) fn stack_pointer(arch: Arch) -> Reg {
     match arch {
-        Arch::X86_64 => Reg(4),
-        Arch::Aarch64 => Reg(31),
+        Arch::X86_64 => x86::regs::RSP,
+        Arch::Aarch64 => aarch64::regs::SP,
     }
 }
 
