@@ -156,6 +156,14 @@ pub enum Label {
         /// How many.
         len: u64,
     },
+    /// Somebody outside the model's view (a library that runs natively, the kernel) has written memory, or may have:
+    /// earlier contents and histories are forgotten.
+    Foreign {
+        /// The first byte.
+        at: Addr,
+        /// How many.
+        len: u64,
+    },
 }
 
 impl Label {

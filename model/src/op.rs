@@ -135,6 +135,14 @@ pub enum Op {
         /// How many at most.
         count: u32,
     },
+    /// Call a library function that synchronises (lock, unlock, post …) on the object at `at`. No more than a point
+    /// at which threads are scheduled: it reads and writes nothing and is no event. What the call did is told
+    /// afterwards ([`Machine::acquire`](crate::machine::Machine::acquire), `release`, `sleep` …). Under PSO and PSLO
+    /// the thread's held stores are committed first, since the library is to see them.
+    Sync {
+        /// The object.
+        at: Place,
+    },
     /// Wait for a thread's end and learn what it knew.
     Join {
         /// The thread waited for.
@@ -143,7 +151,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The memory that the operation touches, if it does.
+    /// The memory that the operation touches, or ([`Op::Sync`]) is about, if there is any.
     pub const fn place(&self) -> Option<Place> {
         match *self {
             Op::Load { at, .. }
@@ -151,7 +159,8 @@ impl Op {
             | Op::Rmw { at, .. }
             | Op::Cas { at, .. }
             | Op::Wait { at, .. }
-            | Op::Wake { at, .. } => Some(at),
+            | Op::Wake { at, .. }
+            | Op::Sync { at } => Some(at),
             Op::Fence { .. } | Op::Join { .. } => None,
         }
     }
@@ -164,7 +173,7 @@ impl Op {
             | Op::Rmw { order, .. }
             | Op::Cas { order, .. }
             | Op::Fence { order } => order,
-            Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => Order::Relaxed,
+            Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Order::Relaxed,
         }
     }
 
@@ -178,12 +187,13 @@ impl Op {
         matches!(self, Op::Store { .. } | Op::Rmw { .. } | Op::Cas { .. })
     }
 
-    /// PCTWM's communication events: loads and RMWs, SC events, and fences ⊒ ACQ. Non-atomic accesses are
-    /// not: they read what happens-before determines, or they race.
+    /// PCTWM's communication events: loads and RMWs, SC events, and fences ⊒ ACQ. What a library synchronises by is
+    /// one too: inside a lock or a semaphore is an RMW. Non-atomic accesses are not: they read what happens-before
+    /// determines, or they race.
     pub const fn communicates(&self) -> bool {
         match *self {
             Op::Load { order, .. } => order.is_atomic(),
-            Op::Rmw { .. } | Op::Cas { .. } => true,
+            Op::Rmw { .. } | Op::Cas { .. } | Op::Sync { .. } => true,
             Op::Store { order, .. } => order.is_sc(),
             Op::Fence { order } => order.acquires(),
             Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => false,

@@ -197,6 +197,7 @@ pub fn fingerprint(op: &Op) -> u16 {
         Op::Wait { .. } => Fnv::new(5),
         Op::Wake { count, .. } => Fnv::new(6).bytes(&count.to_le_bytes()),
         Op::Join { child } => Fnv::new(7).bytes(&child.0.to_le_bytes()),
+        Op::Sync { .. } => Fnv::new(8),
     };
     let hash = match op.place() {
         Some(at) => hash.bytes(&at.addr.0.to_le_bytes()).bytes(&[at.width]),
@@ -361,8 +362,9 @@ mod tests {
             Op::Wait { at, expected: 1 },
             Op::Wake { at, count: 1 },
             Op::Join { child: ThreadId(1) },
+            Op::Sync { at },
         ];
-        let pinned = [1333, 4580, 24986, 47072, 40086, 41705, 55976, 43756, 26892];
+        let pinned = [1333, 4580, 24986, 47072, 40086, 41705, 55976, 43756, 26892, 28770];
         assert_eq!(ops.map(|op| fingerprint(&op)), pinned);
     }
 }

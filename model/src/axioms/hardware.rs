@@ -126,7 +126,8 @@ impl Strength {
             | Label::Sleep { .. }
             | Label::Wake { .. }
             | Label::Alloc { .. }
-            | Label::Free { .. } => (false, false, false),
+            | Label::Free { .. }
+            | Label::Foreign { .. } => (false, false, false),
         };
         Strength { full: full || model == ModelKind::Sc, store_store, load_load }
     }

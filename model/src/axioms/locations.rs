@@ -2,8 +2,8 @@
 //!
 //! All accesses' boundaries together cut the address space into *atoms*: byte intervals that no access splits.
 //! Accesses of mixed sizes fall into several [`Piece`]s, one for each atom; where every access is exact, each
-//! has one piece. An atom becomes another *location*, with an initial value of its own, at every `Alloc` or
-//! `Free` that covers it: what was stored in its earlier life can neither be read nor ordered afterwards.
+//! has one piece. An atom becomes another *location*, with an initial value of its own, at every `Alloc`,
+//! `Free` or `Foreign` that covers it: what was stored in its earlier life can neither be read nor ordered afterwards.
 
 use super::violation::{Defect, Violation};
 use crate::execution::{EventId, Execution, Label};
@@ -46,7 +46,7 @@ impl Locations {
         for (id, event) in execution.iter() {
             locations.start.push(locations.pieces.len() as u32);
             let Some(range) = bytes(id, &event.label)? else { continue };
-            if matches!(event.label, Label::Alloc { .. } | Label::Free { .. }) {
+            if matches!(event.label, Label::Alloc { .. } | Label::Free { .. } | Label::Foreign { .. }) {
                 lives.begin(atoms.within(&range), id.0 + 1);
                 continue;
             }
@@ -87,7 +87,7 @@ struct Located {
     location: u32,
 }
 
-/// The addresses at which some access, allocation or free begins or ends; atom `i` lies between cut `i` and
+/// The addresses at which some access, or life of memory, begins or ends; atom `i` lies between cut `i` and
 /// the next.
 struct Atoms {
     cuts: Vec<u64>,
@@ -112,7 +112,7 @@ impl Atoms {
     }
 }
 
-/// For each atom the latest allocation or free that covers it: a segment tree, so that allocations of many
+/// For each atom the latest allocation, free or foreign write that covers it: a segment tree, so that allocations of many
 /// atoms cost no more than small ones.
 struct Lives {
     /// Leaves in the second half. A node's entry counts for all leaves below it.
@@ -154,7 +154,7 @@ impl Lives {
     }
 }
 
-/// The bytes that an event accesses, allocates or frees.
+/// The bytes that an event accesses, or to which it gives a new life.
 fn bytes(event: EventId, label: &Label) -> Result<Option<Range<u64>>, Violation> {
     let impossible = Violation::Malformed { event, why: Defect::Range };
     let (start, len) = match *label {
@@ -165,7 +165,7 @@ fn bytes(event: EventId, label: &Label) -> Result<Option<Range<u64>>, Violation>
             }
             (addr.0, u64::from(width))
         }
-        Label::Alloc { at, len } | Label::Free { at, len } => (at.0, len),
+        Label::Alloc { at, len } | Label::Free { at, len } | Label::Foreign { at, len } => (at.0, len),
         Label::Fence { .. }
         | Label::Commit { .. }
         | Label::Create { .. }

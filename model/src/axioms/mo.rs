@@ -218,7 +218,8 @@ impl<'a> Replay<'a> {
             | Label::Sleep { .. }
             | Label::Wake { .. }
             | Label::Alloc { .. }
-            | Label::Free { .. } => Ok(()),
+            | Label::Free { .. }
+            | Label::Foreign { .. } => Ok(()),
         }
     }
 

@@ -71,7 +71,8 @@ fn epochs(execution: &Execution, threads: &Threads) -> Result<(), Violation> {
             | Label::Sleep { .. }
             | Label::Wake { .. }
             | Label::Alloc { .. }
-            | Label::Free { .. } => false,
+            | Label::Free { .. }
+            | Label::Foreign { .. } => false,
         };
         *least = epoch + u64::from(publishes);
     }

@@ -99,7 +99,8 @@ impl Threads {
                 | Label::Sleep { .. }
                 | Label::Wake { .. }
                 | Label::Alloc { .. }
-                | Label::Free { .. } => {}
+                | Label::Free { .. }
+                | Label::Foreign { .. } => {}
             }
         }
         Ok(threads)

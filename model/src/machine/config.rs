@@ -15,6 +15,10 @@ pub struct Config {
     pub spin: bool,
     /// c11: whether data races are looked for.
     pub races: bool,
+    /// Whether code outside the model's view may write memory without the machine being told. Before an operation is
+    /// decided, the machine then compares memory with what it believes to be there, and takes any difference for a
+    /// [`foreign`](super::Machine::foreign) write; otherwise it is a [`Mismatch`].
+    pub foreign: bool,
     /// Whether every event is kept, for certificates and reports. Costs memory that grows with the execution.
     pub keep_events: bool,
     /// How many events an execution may have.
@@ -57,6 +61,7 @@ impl Config {
             insertion: false,
             spin: true,
             races: true,
+            foreign: false,
             keep_events: true,
             max_events: u64::MAX,
             limits: Limits::default(),

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! [`Machine::next`] may be called when every thread that can run has stopped before an operation. Between a
-//! [`Step::Run`] and its `retired` nothing else happens. Things that are no choice are told, not asked:
+//! [`Step::Run`] and its `retired` (or [`Machine::faulted`]) nothing else happens. Things that are no choice are told, not asked:
 //! [`Machine::spawn`], [`Machine::exit`], [`Machine::plain`] (non-atomic accesses), [`Machine::alloc`],
-//! [`Machine::release`] and so on.
+//! [`Machine::release`], [`Machine::sleep`], [`Machine::foreign`] (memory that others have written) and so on.
 //!
 //! The machine keeps no pointer into the engine and allocates only to grow: an engine may run it inside
 //! another process, and reset it for the next execution.
@@ -55,8 +55,8 @@ enum Status {
     Running,
     /// It has stopped before an operation.
     Ready,
-    /// It sleeps on a futex word.
-    Asleep(Addr),
+    /// It sleeps in the kernel: on a futex word, or for another reason.
+    Asleep(Option<Addr>),
     /// It is in the kernel, and the engine says when it comes back.
     Away,
     Ended,
@@ -71,6 +71,9 @@ struct Thread {
     serial: u32,
     /// Where it is in `ready`, if it is.
     listed: Option<u32>,
+    /// If it sleeps: how many had gone to sleep before it, and what it does instead of going on.
+    slept: u64,
+    sleeps_in: Option<Op>,
     watch: Watch,
     spinning: Spinning,
     /// Whether it is counted in [`Machine::doubtful`].
@@ -102,9 +105,13 @@ pub struct Machine<S> {
     /// A thread that was picked, and whose held stores are being committed first.
     picked: Option<ThreadId>,
     flight: Option<Flight>,
+    /// The cell that the step under way has made, if it has.
+    made: Option<CellId>,
     /// The held store that the step under way reads, if it is that.
     forwarded: Option<Held>,
     woken: Vec<ThreadId>,
+    /// How often a thread has gone to sleep.
+    sleeps: u64,
     objects: BTreeMap<u64, Msg>,
     /// How many things that spinning threads may wait for were told: plain stores, and releases of locks.
     told: u64,
@@ -116,6 +123,8 @@ pub struct Machine<S> {
     /// Stores so far: the next store's stamp is one more.
     stamp: u64,
     events: u64,
+    /// Steps that the strategy has picked, and how many of them were communication events.
+    steps: u64,
     communications: u64,
     /// Stores ever held back.
     held: u32,
@@ -138,8 +147,10 @@ impl<S: Strategy> Machine<S> {
             enabled: Vec::new(),
             picked: None,
             flight: None,
+            made: None,
             forwarded: None,
             woken: Vec::new(),
+            sleeps: 0,
             objects: BTreeMap::new(),
             told: 0,
             has_heap: false,
@@ -147,6 +158,7 @@ impl<S: Strategy> Machine<S> {
             sweep_at: config.limits.cells,
             stamp: 0,
             events: 0,
+            steps: 0,
             communications: 0,
             held: 0,
             config,
@@ -167,11 +179,14 @@ impl<S: Strategy> Machine<S> {
         self.doubtful = 0;
         self.picked = None;
         self.flight = None;
+        self.made = None;
+        self.forwarded = None;
         self.woken.clear();
         self.objects.clear();
         self.has_heap = false;
         self.sweep_at = self.config.limits.cells;
-        (self.stamp, self.events, self.communications, self.held, self.told) = (0, 0, 0, 0, 0);
+        (self.stamp, self.events, self.held, self.told) = (0, 0, 0, 0);
+        (self.steps, self.communications, self.sleeps) = (0, 0, 0);
     }
 
     /// The strategy.
@@ -194,9 +209,15 @@ impl<S: Strategy> Machine<S> {
         &self.findings
     }
 
-    /// How many events there were, and how many of them were communication events.
+    /// How many events there were.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many steps the strategy has picked (PCT's `k`), and how many of them were communication events (PCTWM's
+    /// `k_com`). Events that are told (allocations, new threads, what native code wrote) are neither.
     pub fn counts(&self) -> (u64, u64) {
-        (self.events, self.communications)
+        (self.steps, self.communications)
     }
 
     /// The configuration.
@@ -236,6 +257,8 @@ impl<S: Strategy> Machine<S> {
             state: 0,
             serial: 0,
             listed: None,
+            slept: 0,
+            sleeps_in: None,
             watch: Watch::default(),
             spinning: Spinning::No,
             doubtful: false,
@@ -296,6 +319,81 @@ impl<S: Strategy> Machine<S> {
     /// The thread is back from the kernel, and running.
     pub fn back(&mut self, thread: ThreadId) {
         self.set_status(thread, Status::Running);
+    }
+
+    /// The running thread sleeps in the kernel for a reason that is no futex word (a sleep, a futex that hands over
+    /// priority): only [`Machine::interrupt`] sets it going again. To everything else it is like one that sleeps in
+    /// [`Op::Wait`].
+    ///
+    /// # Panics
+    /// When the thread is not running.
+    pub fn sleep(&mut self, thread: ThreadId) {
+        let it = &self.threads[thread.index()];
+        assert_eq!(it.status, Status::Running, "{thread} does not run");
+        let call = it.listed.map(|index| self.ready[index as usize].op);
+        self.fall_asleep(thread, None, call.filter(|op| matches!(op, Op::Sync { .. })));
+    }
+
+    /// A sleeper goes on although nobody woke it (a timeout, a signal): it is running now.
+    ///
+    /// [`Machine::next`] knows no timers: it says that all are stuck, and can be asked again when one of the sleepers
+    /// has been interrupted. A thread that sleeps in a loop and is interrupted each time is called a livelock only
+    /// after as many rounds as [`Limits::patience`] says: who knows what the kernel tells it next time.
+    ///
+    /// # Panics
+    /// When the thread does not sleep.
+    pub fn interrupt(&mut self, thread: ThreadId) {
+        assert!(self.is_asleep(thread), "{thread} does not sleep");
+        self.threads[thread.index()].watch.interrupted();
+        self.set_status(thread, Status::Running);
+    }
+
+    /// The threads that sleep on the futex word at `at`, in the order in which they fell asleep.
+    pub fn sleepers(&self, at: Addr) -> Vec<ThreadId> {
+        let asleep = (0..).zip(&self.threads).filter(|(_, it)| it.status == Status::Asleep(Some(at)));
+        let mut sleepers: Vec<(u64, ThreadId)> = asleep.map(|(id, it)| (it.slept, ThreadId(id))).collect();
+        sleepers.sort_unstable();
+        sleepers.into_iter().map(|(_, thread)| thread).collect()
+    }
+
+    /// The first `count` [sleepers](Machine::sleepers) of `from` (or all, if they are fewer) sleep on `to` instead.
+    /// Returns how many they are.
+    pub fn requeue(&mut self, from: Addr, to: Addr, count: u32) -> u32 {
+        let mut moved = 0;
+        for thread in self.sleepers(from).into_iter().take(count as usize) {
+            self.threads[thread.index()].status = Status::Asleep(Some(to));
+            moved += 1;
+        }
+        moved
+    }
+
+    fn fall_asleep(&mut self, thread: ThreadId, at: Option<Addr>, op: Option<Op>) {
+        self.sleeps += 1;
+        let it = &mut self.threads[thread.index()];
+        (it.slept, it.sleeps_in) = (self.sleeps, op);
+        self.set_status(thread, Status::Asleep(at));
+    }
+
+    /// What a thread that is ready or asleep has stopped before: of one that [sleeps](Machine::sleep) for no futex
+    /// word, the [`Op::Sync`] that it was in, if that was its last operation.
+    pub fn pending_op(&self, thread: ThreadId) -> Option<Op> {
+        let it = &self.threads[thread.index()];
+        match it.status {
+            Status::Ready => Some(self.choice(thread).op),
+            Status::Asleep(_) => it.sleeps_in,
+            Status::Running | Status::Away | Status::Ended => None,
+        }
+    }
+
+    /// Whether the thread is ready and goes round a loop, learning nothing.
+    pub fn is_spinning(&self, thread: ThreadId) -> bool {
+        let it = &self.threads[thread.index()];
+        it.status == Status::Ready && it.spinning != Spinning::No
+    }
+
+    /// Whether the thread has ended. (Under PSO and PSLO its held stores may still be to come.)
+    pub fn has_ended(&self, thread: ThreadId) -> bool {
+        self.threads[thread.index()].status == Status::Ended
     }
 
     /// The program says that the thread waits for others (yield, pause, a short sleep).
@@ -363,7 +461,7 @@ impl<S: Strategy> Machine<S> {
         if self.events >= self.config.max_events.min(MOST_EVENTS) {
             return Step::Limit;
         }
-        if let Err(step) = self.find_enabled() {
+        if let Err(step) = self.find_enabled(memory) {
             return step;
         }
         let enabled = if self.enabled.is_empty() { &self.ready[..] } else { &self.enabled[..] };
@@ -373,15 +471,19 @@ impl<S: Strategy> Machine<S> {
             Pick::Diverged(divergence) => return Step::Diverged(divergence),
         };
         self.strategy.taken(choice, enabled);
+        self.steps += 1;
         match choice.agent {
-            Agent::Thread(thread) => self.run(thread, memory),
+            Agent::Thread(thread) => {
+                self.communications += u64::from(choice.op.communicates());
+                self.run(thread, memory)
+            }
             Agent::Buffer(thread, place) => self.commit(thread, place, memory),
         }
     }
 
     /// Leaves in `enabled` what the strategy may choose from, or nothing when that is all of `ready`.
     #[inline]
-    fn find_enabled(&mut self) -> Result<(), Step> {
+    fn find_enabled(&mut self, memory: &mut impl Memory) -> Result<(), Step> {
         self.enabled.clear();
         if let Model::Buffered(buffered) = &self.model {
             self.ready.truncate(self.ready_threads);
@@ -397,37 +499,49 @@ impl<S: Strategy> Machine<S> {
         }
         for index in 0..self.ready.len() {
             let choice = self.ready[index];
-            if self.can_go_on(&choice) {
+            if self.can_go_on(&choice, memory) {
                 self.enabled.push(choice);
             }
         }
         if !self.enabled.is_empty() {
             return Ok(());
         }
-        self.only_spinners()
+        self.only_spinners(memory)
     }
 
-    fn can_go_on(&mut self, choice: &Choice) -> bool {
+    fn can_go_on(&mut self, choice: &Choice, memory: &mut impl Memory) -> bool {
         let Agent::Thread(thread) = choice.agent else { return true };
         match choice.op {
-            Op::Join { child } => self.has_ended(child),
+            Op::Join { child } => self.can_be_joined(child),
             _ if self.threads[thread.index()].spinning == Spinning::No => true,
-            _ => self.has_news(thread),
+            _ => self.has_news(thread, memory),
         }
     }
 
-    fn has_ended(&self, thread: ThreadId) -> bool {
+    /// Whether nobody is in the middle of a step.
+    fn is_idle(&self) -> bool {
+        self.flight.is_none() && self.picked.is_none()
+    }
+
+    fn is_asleep(&self, thread: ThreadId) -> bool {
+        matches!(self.threads[thread.index()].status, Status::Asleep(_))
+    }
+
+    fn can_be_joined(&self, thread: ThreadId) -> bool {
         let drained = match &self.model {
             Model::Buffered(buffered) => buffered.held(thread) == 0,
             _ => true,
         };
-        drained && self.threads[thread.index()].status == Status::Ended
+        drained && self.has_ended(thread)
     }
 
     /// Whether a place that the thread spins on has a newest store that would tell it something new: neither
     /// its own nor one with the value that it saw. (Two threads that wait for the same lock by writing
     /// "locked" again and again have nothing to tell each other.)
-    fn has_news(&mut self, thread: ThreadId) -> bool {
+    fn has_news(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
+        if self.config.foreign && self.sees_strange(thread, memory) {
+            return true;
+        }
         for (at, value, stamp) in self.threads[thread.index()].watch.reads() {
             if let Model::Buffered(buffered) = &self.model
                 && buffered.forwarded(thread, at).is_some()
@@ -437,7 +551,8 @@ impl<S: Strategy> Machine<S> {
             let news = match self.space.find(at) {
                 Found::Cell(cell) => {
                     let newest = self.space.cells[cell as usize].last();
-                    newest.stamp != stamp && newest.value() != value
+                    // What memory held first has no stamp to tell it from what it held in another life.
+                    (newest.stamp != stamp || stamp == 0) && newest.value() != value
                 }
                 Found::Clash => self.space.newest_mixed(at) != stamp,
                 // It was freed or allocated since.
@@ -450,11 +565,22 @@ impl<S: Strategy> Machine<S> {
         false
     }
 
+    /// Whether a place of the thread's loop was written behind the machine's back.
+    #[cold]
+    fn sees_strange(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
+        let places: Vec<Place> = self.threads[thread.index()].watch.accesses().map(|(at, ..)| at).collect();
+        places.into_iter().any(|at| !self.strange(at, memory).is_empty())
+    }
+
     /// Whether the thread's loop is one that it never leaves by itself: it is in the same state again, and going
     /// round once more would find everything as it was, and change nothing.
-    fn goes_round_for_ever(&mut self, thread: ThreadId) -> bool {
+    fn goes_round_for_ever(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
+        if self.config.foreign && self.sees_strange(thread, memory) {
+            return false;
+        }
         let it = &self.threads[thread.index()];
-        let wakes_one = |other: &Thread| matches!(other.status, Status::Asleep(at) if it.watch.wakes(at));
+        let wakes_one =
+            |other: &Thread| matches!(other.status, Status::Asleep(Some(at)) if it.watch.wakes(at));
         if it.spinning != Spinning::Certain
             || it.watch.leaves()
             || it.watch.missed_any(self.told)
@@ -470,7 +596,7 @@ impl<S: Strategy> Machine<S> {
     }
 
     /// Nobody has anything new to do: only threads that spin, sleep or are away are left, or none.
-    fn only_spinners(&mut self) -> Result<(), Step> {
+    fn only_spinners(&mut self, memory: &mut impl Memory) -> Result<(), Step> {
         let away = self.threads.iter().any(|it| it.status == Status::Away);
         let mut spins = false;
         for index in 0..self.ready.len() {
@@ -488,7 +614,8 @@ impl<S: Strategy> Machine<S> {
                 _ if it.watch.leaves() => patient || !away,
                 Spinning::Likely if it.state == 0 => patient,
                 Spinning::Likely | Spinning::No => true,
-                Spinning::Certain => !self.goes_round_for_ever(thread),
+                Spinning::Certain if it.watch.is_interrupted() && patient => true,
+                Spinning::Certain => !self.goes_round_for_ever(thread, memory),
             };
             if goes_on {
                 self.enabled.push(choice);
@@ -614,6 +741,6 @@ fn op_is_sane(op: &Op) -> bool {
             order.is_atomic() && failure.is_atomic() && (!failure.releases() || failure.is_sc())
         }
         Op::Fence { order } => order.is_atomic(),
-        Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => true,
+        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
     }
 }

@@ -188,3 +188,28 @@ fn weakened_creation_and_join_are_caught() {
         assert!(parent_and_child(Some(mutant)).is_err(), "{mutant:?}");
     }
 }
+
+/// A thread stores; somebody else writes the same bytes, the same value even; the thread reads them.
+fn foreign_write(model: ModelKind, mutant: Option<Mutant>) -> Result<(), Violation> {
+    let (at, thread) = (Place::new(Addr(0), 4), ThreadId(0));
+    let mut config = Config::new(model);
+    config.mutant = mutant;
+    let mut machine = Machine::new(config, Oldest);
+    assert_eq!(machine.spawn(None, Site(0)), Ok(thread));
+    machine.pending(thread, Op::Store { at, order: Order::SeqCst }, Site(0), 0);
+    assert!(matches!(machine.next(&mut Word(0)), Step::Run { .. }));
+    machine.retired(thread, 0, 1).expect("a store reads nothing");
+    machine.foreign(thread, Site(0), at.addr, 4);
+    machine.pending(thread, Op::Load { at, order: Order::Relaxed }, Site(0), 0);
+    assert!(matches!(machine.next(&mut Word(1)), Step::Run { .. }));
+    machine.retired(thread, 1, 0).expect("agreed");
+    certify(machine.execution())
+}
+
+#[test]
+fn histories_that_outlive_a_foreign_write_are_caught() {
+    for model in ModelKind::ALL {
+        assert_eq!(foreign_write(model, None), Ok(()));
+        assert!(foreign_write(model, Some(Mutant::ForeignForgetsNothing)).is_err(), "{model}");
+    }
+}

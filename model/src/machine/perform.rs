@@ -51,6 +51,7 @@ impl<S: Strategy> Machine<S> {
             return self.commit(thread, place, memory);
         }
         self.woken.clear();
+        self.made = None;
         let mut how = How::default();
         let deed = match choice.op {
             Op::Load { at, order } => self.decide_load(&choice, at, order, memory, &mut how),
@@ -58,11 +59,21 @@ impl<S: Strategy> Machine<S> {
             Op::Rmw { at, .. } => self.decide_update(&choice, at, None, memory, &mut how),
             Op::Cas { at, expected, .. } => self.decide_update(&choice, at, Some(expected), memory, &mut how),
             Op::Wait { at, expected } => return self.wait(thread, at, expected, memory),
-            Op::Fence { .. } | Op::Wake { .. } | Op::Join { .. } => Deed::Other,
+            Op::Fence { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Deed::Other,
         };
         self.flight = Some(Flight { thread, deed });
         self.set_status(thread, Status::Running);
         Step::Run { thread, how }
+    }
+
+    /// The cell at exactly this place for an operation of the thread: see [`Machine::cell_at`]. What others have
+    /// written there is noticed first.
+    fn cell_for(&mut self, thread: ThreadId, at: Place, memory: &mut impl Memory) -> Option<CellId> {
+        if self.config.foreign {
+            let site = self.threads[thread.index()].site;
+            self.notice_foreign(thread, site, at, memory);
+        }
+        self.cell_at(at, memory)
     }
 
     /// The cell at exactly this place, if the bytes there have a history. Dissolves what is in the way.
@@ -72,10 +83,12 @@ impl<S: Strategy> Machine<S> {
             Found::Nothing => {
                 self.sweep();
                 let init = Stored::initial(memory.read(at));
-                Some(self.space.make_cell(at, init))
+                let cell = self.space.make_cell(at, init);
+                self.made = Some(cell);
+                Some(cell)
             }
             Found::Clash => {
-                self.dissolve(at);
+                self.dissolve(at, memory.read(at));
                 None
             }
         }
@@ -111,7 +124,7 @@ impl<S: Strategy> Machine<S> {
             self.forwarded = Some(held);
             return Deed::Forward;
         }
-        let Some(cell) = self.cell_at(at, memory) else {
+        let Some(cell) = self.cell_for(thread, at, memory) else {
             return Deed::Mixed { reads: true, writes: false };
         };
         let it = &self.space.cells[cell as usize];
@@ -141,7 +154,7 @@ impl<S: Strategy> Machine<S> {
             how.hold = true;
             return Deed::Hold;
         }
-        let Some(cell) = self.cell_at(at, memory) else {
+        let Some(cell) = self.cell_for(thread, at, memory) else {
             return Deed::Mixed { reads: false, writes: true };
         };
         let last = self.space.cells[cell as usize].last_index();
@@ -180,7 +193,7 @@ impl<S: Strategy> Machine<S> {
         how: &mut How,
     ) -> Deed {
         let thread = choice.agent.thread();
-        let Some(cell) = self.cell_at(at, memory) else {
+        let Some(cell) = self.cell_for(thread, at, memory) else {
             how.succeeds = expected.is_none_or(|expected| memory.read(at) == expected);
             return Deed::Mixed { reads: true, writes: how.succeeds };
         };
@@ -252,7 +265,11 @@ impl<S: Strategy> Machine<S> {
         let it = &mut self.threads[thread.index()];
         it.serial += 1;
         let (site, state) = (it.site, it.state);
-        self.communications += u64::from(op.communicates());
+        if let Op::Sync { .. } = op {
+            // What the call finds is told, or not at all: whoever makes it in a loop may have missed something.
+            self.threads[thread.index()].watch.looked(self.told);
+            return Ok(());
+        }
         let Some(at) = op.place() else {
             self.retire_other(thread, site, &op);
             return Ok(());
@@ -330,6 +347,28 @@ impl<S: Strategy> Machine<S> {
             }
         }
         Ok(())
+    }
+
+    /// The operation that [`Step::Run`] said to perform did not happen: its instruction faulted. The thread runs
+    /// (a signal handler, or to its end), and nothing has happened in the model. Only the strategy has seen the step,
+    /// so the thread's next operation is another one to it.
+    ///
+    /// # Panics
+    /// When no step of this thread is under way.
+    pub fn faulted(&mut self, thread: ThreadId) {
+        self.threads[thread.index()].watch.left();
+        if self.is_asleep(thread) {
+            // A futex wait, which went to sleep at once. That is an event, but one that orders nothing.
+            return self.set_status(thread, Status::Running);
+        }
+        let flight = self.flight.take().expect("no step is under way");
+        assert_eq!(flight.thread, thread, "another thread's step is under way");
+        self.forwarded = None;
+        self.threads[thread.index()].serial += 1;
+        // What was read to make a cell may be no memory at all.
+        if let Some(cell) = self.made.take() {
+            self.space.remove_cell(cell, |_| {});
+        }
     }
 
     fn retire_other(&mut self, thread: ThreadId, site: Site, op: &Op) {
@@ -498,7 +537,7 @@ impl<S: Strategy> Machine<S> {
                 }
                 self.forget_old(cell);
             }
-            None => self.overwrite_mixed(place, source, Msg::NOTHING),
+            None => self.overwrite_mixed(place, held.value, source, Msg::NOTHING),
         }
         // A spinning thread does not wait for what it wrote itself.
         self.threads[thread.index()].watch.committed(place, self.stamp);
@@ -508,7 +547,7 @@ impl<S: Strategy> Machine<S> {
     /// A futex wait: the kernel compares what memory holds, and the thread sleeps or goes on.
     fn wait(&mut self, thread: ThreadId, at: Place, expected: Value, memory: &mut impl Memory) -> Step {
         if memory.read(at) != expected {
-            let deed = match self.cell_at(at, memory) {
+            let deed = match self.cell_for(thread, at, memory) {
                 Some(cell) => Deed::Read { cell, index: self.space.cells[cell as usize].last_index() },
                 None => Deed::Mixed { reads: true, writes: false },
             };
@@ -520,15 +559,16 @@ impl<S: Strategy> Machine<S> {
         it.serial += 1;
         let site = it.site;
         self.push(thread, site, Label::Sleep { at });
-        self.set_status(thread, Status::Asleep(at.addr));
+        self.fall_asleep(thread, Some(at.addr), Some(Op::Wait { at, expected }));
         Step::Run { thread, how: How { sleeps: true, ..How::default() } }
     }
 
     fn wake(&mut self, at: Place, op: &Op) -> u32 {
         let &Op::Wake { count, .. } = op else { unreachable!("only a wake wakes") };
         for _ in 0..count {
-            let asleep =
-                |machine: &Self, index: &usize| machine.threads[*index].status == Status::Asleep(at.addr);
+            let asleep = |machine: &Self, index: &usize| {
+                machine.threads[*index].status == Status::Asleep(Some(at.addr))
+            };
             let sleepers = (0..self.threads.len()).filter(|index| asleep(self, index)).count();
             let which = match sleepers {
                 0 => break,

@@ -7,8 +7,9 @@ use crate::execution::{Access, EventId, Label, Mo, Race, Rf, Source};
 use crate::memory::cell::Touch;
 use crate::memory::clock::Msg;
 use crate::memory::shadow::{Conflict, When};
-use crate::memory::space::{CellId, MixedByte, Space};
+use crate::memory::space::{CellId, Found, MixedByte, Space};
 use crate::models::Model;
+use crate::models::mutant::{Mutant, is};
 use crate::op::{Addr, Place, Site, ThreadId, Value};
 use crate::order::Order;
 use crate::strategy::Strategy;
@@ -33,9 +34,12 @@ impl<S: Strategy> Machine<S> {
     /// once the access has been made, so that `memory` shows what a store wrote.
     ///
     /// It goes to memory directly: under PSO and PSLO the engine first makes the thread's stores visible with
-    /// [`Machine::flush`]. Under the hardware models it is for data that the program does not share without
-    /// synchronisation; accesses that may race there are operations, since a load that is not decided by the
-    /// model reads memory as it is.
+    /// [`Machine::flush`].
+    ///
+    /// Under the hardware models, which know no races, that is one of the things that a range over shared data (a
+    /// copy) may do, and the certificate takes part in it: a load reads the newest stores, and (TSO) its thread has
+    /// seen the whole log from then on; a store is its thread's own store at the end of the log, which others see as
+    /// late as any. The stale values that a load there might also have read are for accesses that are operations.
     pub fn plain(
         &mut self,
         thread: ThreadId,
@@ -226,12 +230,20 @@ impl<S: Strategy> Machine<S> {
     ) {
         let end = addr.0.saturating_add(len);
         let mut cells = core::mem::take(&mut self.scratch);
+        if self.config.foreign && !store {
+            self.space.cells_in(addr, len, &mut cells);
+            let places: alloc::vec::Vec<Place> =
+                cells.iter().map(|&cell| self.space.cells[cell as usize].place).collect();
+            for place in places {
+                self.notice_foreign(thread, site, place, memory);
+            }
+        }
         self.space.cells_in(addr, len, &mut cells);
         for &cell in &cells {
             let place = self.space.cells[cell as usize].place;
             if place.addr.0 < addr.0 || place.end() > end {
                 // Part of a cell: its bytes go on without a history.
-                self.dissolve(place);
+                self.dissolve(place, 0);
             } else if store {
                 let end = self.space.cells[cell as usize].last_index() + 1;
                 self.retire_write(thread, site, cell, end, Order::Na, memory.read(place), None);
@@ -245,14 +257,14 @@ impl<S: Strategy> Machine<S> {
             let mixed: alloc::vec::Vec<u64> = self.space.mixed_in(addr.0, end).collect();
             for at in mixed {
                 let place = Place::new(Addr(at), 1);
-                let label =
-                    Label::Store { at: place, order: Order::Na, value: memory.read(place), mo: Mo::Last };
+                let value = memory.read(place);
+                let label = Label::Store { at: place, order: Order::Na, value, mo: Mo::Last };
                 let event = self.push(thread, site, label);
                 self.stamp += 1;
                 if let Model::Tso(tso) = &mut self.model {
                     tso.store_mixed(thread, self.stamp);
                 }
-                self.overwrite_mixed(place, Source::Store(event), Msg::NOTHING);
+                self.overwrite_mixed(place, value, Source::Store(event), Msg::NOTHING);
             }
         } else if let Model::Tso(tso) = &mut self.model {
             // It has read the end of the log, where bytes without a history are too.
@@ -260,8 +272,9 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    /// Makes every byte of the place, and of every cell that it meets, a mixed byte.
-    pub(super) fn dissolve(&mut self, at: Place) {
+    /// Makes every byte of the place, and of every cell that it meets, a mixed byte. `value` is what memory holds
+    /// where no cell lives.
+    pub(super) fn dissolve(&mut self, at: Place, value: Value) {
         let mut cells = alloc::vec::Vec::new();
         self.space.cells_in(at.addr, u64::from(at.width), &mut cells);
         for &cell in &cells {
@@ -274,8 +287,9 @@ impl<S: Strategy> Machine<S> {
                 if let Model::C11(c11) = &mut self.model {
                     c11.share(last.msg);
                 }
+                let value = byte_of(last.value(), place, byte);
                 let mixed =
-                    MixedByte { source: last.source, msg: last.msg, stamp: last.stamp, uninitialised };
+                    MixedByte { source: last.source, msg: last.msg, stamp: last.stamp, value, uninitialised };
                 self.space.set_mixed(byte, mixed);
             }
             let model = &mut self.model;
@@ -288,20 +302,23 @@ impl<S: Strategy> Machine<S> {
         for byte in at.addr.0..at.end() {
             if self.space.mixed(byte).is_none() {
                 let uninitialised = self.space.is_fresh(Addr(byte));
-                let mixed = MixedByte { source: Source::Init, msg: Msg::NOTHING, stamp: 0, uninitialised };
+                let value = byte_of(value, at, byte);
+                let (source, msg) = (Source::Init, Msg::NOTHING);
+                let mixed = MixedByte { source, msg, stamp: 0, value, uninitialised };
                 self.space.set_mixed(byte, mixed);
             }
         }
     }
 
     /// Gives each mixed byte of the place a new last store, stamped now. Takes over one reference to `msg`.
-    pub(super) fn overwrite_mixed(&mut self, at: Place, source: Source, msg: Msg) {
+    pub(super) fn overwrite_mixed(&mut self, at: Place, value: Value, source: Source, msg: Msg) {
         let stamp = self.stamp;
         for byte in at.addr.0..at.end() {
             if let Model::C11(c11) = &mut self.model {
                 c11.share(msg);
             }
-            let mixed = MixedByte { source, msg, stamp, uninitialised: false };
+            let value = byte_of(value, at, byte);
+            let mixed = MixedByte { source, msg, stamp, value, uninitialised: false };
             let old = self.space.set_mixed(byte, mixed);
             if let (Model::C11(c11), Some(old)) = (&mut self.model, old) {
                 c11.forget(old.msg);
@@ -353,8 +370,8 @@ impl<S: Strategy> Machine<S> {
             }
             self.after_load(thread, order);
         }
-        if written.is_some() {
-            self.write_mixed(thread, at, order, event, read.map(|_| from));
+        if let Some(value) = written {
+            self.write_mixed(thread, at, order, value, event, read.map(|_| from));
         }
         if let Model::C11(c11) = &mut self.model {
             c11.forget(from);
@@ -362,7 +379,15 @@ impl<S: Strategy> Machine<S> {
         if written.is_some() { self.stamp } else { seen }
     }
 
-    fn write_mixed(&mut self, thread: ThreadId, at: Place, order: Order, event: EventId, read: Option<Msg>) {
+    fn write_mixed(
+        &mut self,
+        thread: ThreadId,
+        at: Place,
+        order: Order,
+        value: Value,
+        event: EventId,
+        read: Option<Msg>,
+    ) {
         self.stamp += 1;
         let msg = match &mut self.model {
             Model::C11(c11) => c11.write(thread, order, read),
@@ -381,7 +406,7 @@ impl<S: Strategy> Machine<S> {
             }
             Model::Sc => Msg::NOTHING,
         };
-        self.overwrite_mixed(at, Source::Store(event), msg);
+        self.overwrite_mixed(at, value, Source::Store(event), msg);
         if order.releases() {
             self.end_epoch(thread);
         }
@@ -428,6 +453,101 @@ impl<S: Strategy> Machine<S> {
         self.space.set_heap(at, len, true, Some(by));
     }
 
+    /// Somebody outside the model's view (a library that runs natively, the kernel) has written memory, or may have.
+    /// From now on everybody sees what memory holds there, and only that: the range has no history, and what threads
+    /// hold back of it never arrives. (A held store that lies across an end of the range takes the rest of its bytes
+    /// with it.) That the range was freed is not forgotten; its bytes count as written; its races are forgotten.
+    ///
+    /// Nobody acquires anything by reading such a value: where the foreign code synchronises, that is told with
+    /// [`Machine::release`] and [`Machine::acquire`].
+    pub fn foreign(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
+        let mut range = (at.0, at.0 + in_range(at, len));
+        if let Model::Buffered(buffered) = &self.model {
+            range = buffered.widen(range.0, range.1);
+        }
+        let (at, len) = (Addr(range.0), range.1 - range.0);
+        self.push(thread, site, Label::Foreign { at, len });
+        if !is(self.config.mutant, Mutant::ForeignForgetsNothing) {
+            self.forget_range(at, len);
+        }
+        self.space.set_foreign(at, len);
+        // Nobody knows it yet, whoever caused it.
+        self.told += 1;
+    }
+
+    /// Every other thread has ended, and this one will run natively for a while, unwatched. Everything so far happens
+    /// before what it does next, and all that was known of memory is forgotten: histories, races, the heap, and what
+    /// objects have released. Threads that it makes later find memory as it is then.
+    ///
+    /// # Panics
+    /// When another thread has not ended, a step is under way, or a store is held back: under PSO and PSLO the engine
+    /// first calls [`Machine::flush`] for every thread.
+    pub fn alone(&mut self, thread: ThreadId, site: Site) {
+        let others = (0..self.threads.len() as u32).map(ThreadId).filter(|&other| other != thread);
+        let others: alloc::vec::Vec<ThreadId> = others.collect();
+        assert!(others.iter().all(|&other| self.has_ended(other)), "{thread} is not alone");
+        assert!(self.is_idle(), "a step is under way");
+        if let Model::Buffered(buffered) = &self.model {
+            assert_eq!(buffered.heads().count(), 0, "a store is held back");
+        }
+        // No access reaches the last byte of the address space.
+        let (at, len) = (Addr(0), u64::MAX);
+        self.push(thread, site, Label::Foreign { at, len });
+        self.forget_range(at, len);
+        self.space.clear();
+        self.has_heap = false;
+        self.sweep_at = self.config.limits.cells;
+        self.told += 1;
+        self.threads[thread.index()].watch.news();
+        self.learn_everything(thread);
+        let objects = core::mem::take(&mut self.objects);
+        if let Model::C11(c11) = &mut self.model {
+            others.iter().for_each(|&other| c11.join(thread, other));
+            objects.into_values().for_each(|msg| c11.forget(msg));
+        }
+    }
+
+    /// What others have written under the place since the machine last looked, it is told now.
+    pub(super) fn notice_foreign(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        at: Place,
+        memory: &mut impl Memory,
+    ) {
+        for place in self.strange(at, memory) {
+            self.foreign(thread, site, place.addr, u64::from(place.width));
+        }
+    }
+
+    /// The cells and mixed bytes under the place that hold something else than the machine believes.
+    pub(super) fn strange(&mut self, at: Place, memory: &mut impl Memory) -> alloc::vec::Vec<Place> {
+        let mut strange = alloc::vec::Vec::new();
+        match self.space.find(at) {
+            Found::Nothing => {}
+            Found::Cell(cell) => {
+                if self.space.cells[cell as usize].last().value() != memory.read(at) {
+                    strange.push(at);
+                }
+            }
+            Found::Clash => {
+                let mut cells = alloc::vec::Vec::new();
+                self.space.cells_in(at.addr, u64::from(at.width), &mut cells);
+                let places = cells.iter().map(|&cell| &self.space.cells[cell as usize]);
+                strange.extend(
+                    places.filter(|it| it.last().value() != memory.read(it.place)).map(|it| it.place),
+                );
+                let mixed = self.space.mixed_in(at.addr.0, at.end()).filter_map(|byte| {
+                    let place = Place::new(Addr(byte), 1);
+                    let value = self.space.mixed(byte).map(|mixed| Value::from(mixed.value));
+                    (value != Some(memory.read(place))).then_some(place)
+                });
+                strange.extend(mixed);
+            }
+        }
+        strange
+    }
+
     fn forget_range(&mut self, at: Addr, len: u64) {
         let end = at.0.saturating_add(len);
         let mut cells = core::mem::take(&mut self.scratch);
@@ -436,7 +556,7 @@ impl<S: Strategy> Machine<S> {
             let place = self.space.cells[cell as usize].place;
             if place.addr.0 < at.0 || place.end() > end {
                 // The bytes outside live on.
-                self.dissolve(place);
+                self.dissolve(place, 0);
                 continue;
             }
             let Machine { space, model, .. } = self;
@@ -457,6 +577,11 @@ impl<S: Strategy> Machine<S> {
             buffered.drop_range(at.0, end);
         }
     }
+}
+
+/// The byte at an address, of a value at a place.
+fn byte_of(value: Value, at: Place, byte: u64) -> u8 {
+    (value >> (8 * (byte - at.addr.0))) as u8
 }
 
 /// The length of a range, cut off at the end of the address space.

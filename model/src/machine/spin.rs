@@ -57,6 +57,8 @@ pub(crate) struct Watch {
     told: Option<u64>,
     /// It goes into the kernel in its loop: who knows what happens there.
     leaves: bool,
+    /// It sleeps in its loop, and was set going by nobody (a timeout, a signal).
+    interrupted: bool,
 }
 
 impl Watch {
@@ -69,7 +71,8 @@ impl Watch {
         match self.position(site, at, false) {
             None => Spinning::No,
             Some(index) if state != 0 && self.seen[index].state == state => Spinning::Certain,
-            Some(_) if self.hinted || self.repetitions >= REPETITIONS => Spinning::Likely,
+            // A thread that counts its rounds, hint or not, may soon do something else: sleep, for example.
+            Some(_) if self.hinted && state == 0 || self.repetitions >= REPETITIONS => Spinning::Likely,
             Some(_) => Spinning::No,
         }
     }
@@ -116,6 +119,7 @@ impl Watch {
         self.wakes.clear();
         self.told = None;
         self.leaves = false;
+        self.interrupted = false;
     }
 
     /// It has woken the sleepers of a futex word, or there were none.
@@ -155,6 +159,16 @@ impl Watch {
     /// Whether it goes into the kernel in its loop.
     pub(crate) fn leaves(&self) -> bool {
         self.leaves
+    }
+
+    /// A sleep of its was interrupted.
+    pub(crate) fn interrupted(&mut self) {
+        self.interrupted = true;
+    }
+
+    /// Whether sleeps in its loop are interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// How long it has gone round.

@@ -44,6 +44,8 @@ pub(crate) struct MixedByte {
     pub(crate) source: Source,
     pub(crate) msg: Msg,
     pub(crate) stamp: u64,
+    /// What it holds.
+    pub(crate) value: u8,
     pub(crate) uninitialised: bool,
 }
 
@@ -537,6 +539,22 @@ impl Space {
                 granule.freed = freed.is_some() || (granule.freed && mask != u8::MAX);
                 granule.fresh =
                     if freed.is_some() || zeroed { granule.fresh & !mask } else { granule.fresh | mask };
+            }
+        }
+    }
+
+    /// Somebody unknown has written the range: that is no race, and its bytes are no longer fresh. The caller has
+    /// removed its cells.
+    pub(crate) fn set_foreign(&mut self, addr: Addr, len: u64) {
+        self.all_written(addr, len);
+        let (start, end) = (addr.0, addr.0.saturating_add(len));
+        let pages: Vec<(u64, u32)> = self.pages_in(start, end).collect();
+        for (page, at) in pages {
+            let (addr, len) = Space::part_on(page, start, end);
+            for (number, mask) in Space::granules(addr, len) {
+                let granule = &mut self.granules[(u64::from(at) * PAGE + number % PAGE) as usize];
+                self.shadows.drop_shadow(&mut granule.shadow);
+                granule.written(mask);
             }
         }
     }

@@ -169,6 +169,17 @@ impl Buffered {
         })
     }
 
+    /// The range, made longer where a held store lies across an end of it.
+    pub(crate) fn widen(&self, mut start: u64, mut end: u64) -> (u64, u64) {
+        let places = || self.threads.iter().flat_map(|it| &it.held).map(|held| held.place);
+        while let Some(place) = places().find(|place| {
+            place.addr.0 < end && start < place.end() && (place.addr.0 < start || end < place.end())
+        }) {
+            (start, end) = (start.min(place.addr.0), end.max(place.end()));
+        }
+        (start, end)
+    }
+
     /// The memory begins a new life. What somebody still holds back of it never arrives.
     pub(crate) fn drop_range(&mut self, start: u64, end: u64) {
         for it in &mut self.threads {
@@ -192,8 +203,8 @@ impl Buffered {
                 self.flush(order, own)
             }
             Op::Fence { order } => self.flush(order, Flush::Nothing),
-            // The kernel reads memory, and what it tells others must be there.
-            Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => Flush::Everything,
+            // The kernel, or a library, reads memory, and what it tells others must be there.
+            Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Flush::Everything,
         };
         let mut held = self.threads[thread.index()].held.iter().map(|held| held.place);
         match flush {

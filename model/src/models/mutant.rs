@@ -42,6 +42,8 @@ pub(crate) enum Mutant {
     InsertIntoRmw,
     /// all: an RMW may read a store that is not the newest, and is appended all the same.
     RmwReadsOld,
+    /// all: what others have written leaves the histories as they are.
+    ForeignForgetsNothing,
     /// tso: a fence does not wait for the thread's own stores.
     TsoFenceDoesNothing,
     /// tso: a load does not move its thread's position.

@@ -29,7 +29,7 @@ pub fn dependent(model: ModelKind, a: &Choice, b: &Choice) -> bool {
         let buffers = matches!((a.agent, b.agent), (Agent::Buffer(..), Agent::Buffer(..)));
         return !buffers || overlap(a, b);
     }
-    // Futexes and joins put threads to sleep and wake them: rare enough not to look closer.
+    // Futexes, joins and calls that synchronise put threads to sleep and wake them: rare enough not to look closer.
     if is_blocking(&a.op) || is_blocking(&b.op) {
         return true;
     }
@@ -53,7 +53,7 @@ fn overlap(a: &Choice, b: &Choice) -> bool {
 /// Whether the operation can stop threads or set them going.
 const fn is_blocking(op: &Op) -> bool {
     match op {
-        Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => true,
+        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
         Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::Fence { .. } => false,
     }
 }

@@ -275,19 +275,25 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// Whether two pending steps of different agents race in POS's sense: the same bytes, one of them written.
+/// Whether two pending steps of different agents race in POS's sense: the same bytes, one of them written; or
+/// calls that synchronise on the same object.
 /// (The exhaustive strategy needs a finer notion, which depends on the model.)
 pub fn conflict(a: &Choice, b: &Choice) -> bool {
     match (a.op.place(), b.op.place()) {
-        (Some(x), Some(y)) => x.overlaps(y) && (a.op.writes() || b.op.writes()),
+        (Some(x), Some(y)) => x.overlaps(y) && (a.op.writes() || b.op.writes() || both_sync(a, b)),
         _ => false,
     }
+}
+
+const fn both_sync(a: &Choice, b: &Choice) -> bool {
+    matches!((a.op, b.op), (Op::Sync { .. }, Op::Sync { .. }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::ModelKind;
+    use crate::op::{Addr, ModelKind, Place};
+    use crate::order::Order;
     use toy::{End, Toy, load, store, weak_cas};
 
     #[test]
@@ -298,6 +304,25 @@ mod tests {
             assert_eq!(build(kind, &parameters, 0).name(), kind.name());
         }
         assert_eq!(StrategyKind::from_name("PCT"), None);
+    }
+
+    /// A lock's callers race with each other, and with who writes the lock; not with a mere reader of it. Each may see
+    /// what the others did: PCTWM can delay them, or it would never find a deadlock.
+    #[test]
+    fn calls_that_synchronise_conflict() {
+        let at = |addr, width| Place::new(Addr(addr), width);
+        let choice = |thread, op| Choice { agent: Agent::Thread(ThreadId(thread)), op, serial: 0 };
+        let sync = |thread, at| choice(thread, Op::Sync { at });
+        let (lock, word, other) = (at(0x100, 16), at(0x108, 4), at(0x110, 16));
+        assert!(conflict(&sync(0, lock), &sync(1, word)));
+        assert!(!conflict(&sync(0, lock), &sync(1, other)));
+        let order = Order::Relaxed;
+        assert!(conflict(&sync(0, lock), &choice(1, Op::Store { at: word, order })));
+        assert!(!conflict(&sync(0, lock), &choice(1, Op::Load { at: word, order })));
+        assert!(sync(0, lock).op.communicates(), "it stands for a read-modify-write");
+        for model in ModelKind::ALL {
+            assert!(dependent(model, &sync(0, lock), &sync(1, other)));
+        }
     }
 
     /// Every strategy, under every model: the seed fixes the run; and seeds matter. (Some pair of the 20 seeds

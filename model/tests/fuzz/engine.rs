@@ -5,7 +5,7 @@
 //! Every store writes its own number into each of its bytes, so that a byte that is read says which store it is
 //! from: the log needs nothing from the machine.
 
-use wmtrace_model::execution::Execution;
+use wmtrace_model::execution::{Execution, Label};
 use wmtrace_model::machine::{Config, Finding, Limits, Machine, Memory};
 use wmtrace_model::op::{Addr, How, ModelKind, Op, Place, Site, Step, Stuck, ThreadId, Value};
 use wmtrace_model::order::Order;
@@ -25,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) heap: bool,
     /// Every operation has a site of its own. Otherwise there are few, and threads seem to go round in loops.
     pub(crate) sites: bool,
+    /// Memory is also written without telling the machine.
+    pub(crate) foreign: bool,
     pub(crate) seed: u64,
 }
 
@@ -57,6 +59,18 @@ pub(crate) enum What {
         addr: u64,
         len: u64,
     },
+    /// Memory was written by somebody else, and the machine was told.
+    Foreign {
+        addr: u64,
+        len: u64,
+    },
+    /// The same, but the machine was not told.
+    Behind {
+        addr: u64,
+        len: u64,
+    },
+    /// All others had ended.
+    Alone,
 }
 
 /// A line of the engine's log.
@@ -165,17 +179,23 @@ struct Engine<'m, S> {
     number: u8,
     /// How much the program still does before its threads end.
     budget: u32,
+    /// Who sleeps on which futex word, if it is one, in the order of falling asleep.
+    sleeping: Vec<(u32, Option<Addr>)>,
+    /// How often all were stuck and somebody was interrupted.
+    alarms: u32,
 }
 
 /// A machine for the setup.
-pub(crate) fn machine(setup: &Setup) -> Machine<Box<dyn Strategy + Send>> {
+pub(crate) fn machine<S: Strategy>(setup: &Setup, strategy: S) -> Machine<S> {
     let mut config = Config::new(setup.model);
     config.insertion = setup.insertion;
+    config.foreign = setup.foreign;
     config.limits = setup.limits;
-    Machine::new(config, strategy(setup))
+    Machine::new(config, strategy)
 }
 
-fn strategy(setup: &Setup) -> Box<dyn Strategy + Send> {
+/// The strategy of the setup.
+pub(crate) fn strategy(setup: &Setup) -> Box<dyn Strategy + Send> {
     let mut rng = Rng::new(!setup.seed);
     let parameters = Parameters {
         depth: rng.below(5) as u32,
@@ -186,10 +206,9 @@ fn strategy(setup: &Setup) -> Box<dyn Strategy + Send> {
     build(setup.strategy, &parameters, setup.seed)
 }
 
-/// Runs the program of this seed. The machine may have run another one before.
-pub(crate) fn run(setup: &Setup, machine: &mut Machine<Box<dyn Strategy + Send>>) -> Run {
+/// Runs the program of this seed. The machine may have run another one before, but its strategy is new.
+pub(crate) fn run<S: Strategy>(setup: &Setup, machine: &mut Machine<S>) -> Run {
     machine.reset();
-    *machine.strategy_mut() = strategy(setup);
     let mut rng = Rng::new(setup.seed);
     let table: &[(u64, u8)] = if setup.mixed { &OVERLAPPING } else { &APART };
     let count = 1 + rng.below(4);
@@ -210,6 +229,8 @@ pub(crate) fn run(setup: &Setup, machine: &mut Machine<Box<dyn Strategy + Send>>
         site: 0,
         number: 0,
         budget,
+        sleeping: Vec::new(),
+        alarms: 0,
         rng,
     };
     let end = engine.run();
@@ -260,6 +281,9 @@ impl<S: Strategy> Engine<'_, S> {
                     self.come_back(thread);
                 }
             }
+            if !self.sleeping.is_empty() && self.chance(2) {
+                self.interrupt();
+            }
             if self.running().is_some() {
                 continue;
             }
@@ -272,6 +296,15 @@ impl<S: Strategy> Engine<'_, S> {
                 }
                 end => {
                     self.check_end(end);
+                    if let Step::Stuck(_) = end
+                        && !self.sleeping.is_empty()
+                        && self.alarms < 10
+                    {
+                        assert_eq!(self.machine.next(&mut self.ram), end, "asked again");
+                        self.alarms += 1;
+                        self.interrupt();
+                        continue;
+                    }
                     return end;
                 }
             }
@@ -296,6 +329,24 @@ impl<S: Strategy> Engine<'_, S> {
 
     fn running(&self) -> Option<u32> {
         self.threads.iter().position(|(status, _)| *status == Status::Running).map(|index| index as u32)
+    }
+
+    /// A sleeper goes on without being woken.
+    fn interrupt(&mut self) {
+        let (thread, _) = self.sleeping.remove(self.rng.below(self.sleeping.len()));
+        self.machine.interrupt(ThreadId(thread));
+        self.threads[thread as usize].0 = Status::Running;
+    }
+
+    fn requeue(&mut self) {
+        let (from, to) = (self.place().addr, self.place().addr);
+        let count = self.one_of(&[0, 1, 2, u32::MAX]);
+        let slept: Vec<ThreadId> =
+            self.sleeping.iter().filter(|it| it.1 == Some(from)).map(|it| ThreadId(it.0)).collect();
+        assert_eq!(self.machine.sleepers(from), slept);
+        let moves = self.sleeping.iter_mut().filter(|it| it.1 == Some(from)).take(count as usize);
+        let moved = moves.map(|it| it.1 = Some(to)).count();
+        assert_eq!(self.machine.requeue(from, to, count) as usize, moved);
     }
 
     fn come_back(&mut self, thread: u32) {
@@ -355,10 +406,20 @@ impl<S: Strategy> Engine<'_, S> {
                 26..28 => self.flush(thread),
                 28..32 => {
                     self.flush(thread);
-                    self.machine.away(id);
-                    self.threads[thread as usize].0 = Status::Away;
+                    if self.chance(30) {
+                        self.machine.sleep(id);
+                        self.sleeping.push((thread, None));
+                        self.threads[thread as usize].0 = Status::Asleep;
+                    } else {
+                        self.machine.away(id);
+                        self.threads[thread as usize].0 = Status::Away;
+                    }
                     return;
                 }
+                40..42 => self.requeue(),
+                42..44 => self.foreign(thread),
+                44..46 if self.setup.foreign => self.behind(thread),
+                46..54 if self.is_alone(thread) => self.alone(thread),
                 32..40 if self.setup.heap => self.allocate(thread),
                 _ => return self.stop(thread),
             }
@@ -385,7 +446,14 @@ impl<S: Strategy> Engine<'_, S> {
         if let Some(number) = number {
             self.ram.0[addr as usize..(addr + len) as usize].fill(number);
         }
+        let before = self.machine.execution().events.len();
         self.machine.plain(ThreadId(thread), site, Addr(addr), len, number.is_some(), &mut self.ram);
+        // It has read, or written, what memory holds, whatever the model.
+        for event in &self.machine.execution().events[before..] {
+            if let Label::Load { at, value, .. } | Label::Store { at, value, .. } = event.label {
+                assert_eq!(self.ram.read(at), value);
+            }
+        }
         let what = What::Access {
             addr,
             len,
@@ -396,6 +464,46 @@ impl<S: Strategy> Engine<'_, S> {
             loads: number.is_none(),
         };
         self.write_down(thread, site, what);
+    }
+
+    /// Somebody else writes a range, or only might have.
+    fn foreign(&mut self, thread: u32) {
+        let (addr, len) = self.range();
+        let number = if self.chance(50) { self.next_number() } else { None };
+        if let Some(number) = number {
+            self.ram.0[addr as usize..(addr + len) as usize].fill(number);
+        }
+        let site = self.next_site();
+        self.machine.foreign(ThreadId(thread), site, Addr(addr), len);
+        self.write_down(thread, site, What::Foreign { addr, len });
+    }
+
+    /// Somebody else writes memory, and the machine is to find out. Where places overlap, all of it: if only a part
+    /// of a place has changed, the machine forgets the rest, too, and the log does not know of that.
+    fn behind(&mut self, thread: u32) {
+        let Some(number) = self.next_number() else { return };
+        let (addr, len) = if self.setup.mixed { (0, RAM) } else { self.range() };
+        self.ram.0[addr as usize..(addr + len) as usize].fill(number);
+        self.write_down(thread, Site(0), What::Behind { addr, len });
+    }
+
+    fn is_alone(&self, thread: u32) -> bool {
+        (0..).zip(&self.threads).all(|(id, (status, _))| id == thread || *status == Status::Ended)
+    }
+
+    /// The thread runs natively for a while.
+    fn alone(&mut self, thread: u32) {
+        (0..self.threads.len() as u32).for_each(|other| self.flush(other));
+        let site = self.next_site();
+        self.machine.alone(ThreadId(thread), site);
+        self.write_down(thread, site, What::Alone);
+        if let Some(number) = self.next_number() {
+            self.ram.0.fill(number);
+        }
+        // So that there is something to come.
+        while self.threads.len() < 8 && self.chance(70) {
+            self.spawn(Some(thread));
+        }
     }
 
     fn hand_over(&mut self, thread: u32) {
@@ -450,6 +558,7 @@ impl<S: Strategy> Engine<'_, S> {
             (55..65, _) => (Op::Fence { order: self.one_of(&UPDATES[1..]) }, 0),
             (65..67, _) => (Op::Wait { at, expected: wanted }, 0),
             (67..71, _) => (Op::Wake { at, count: self.one_of(&[0, 1, 2, u32::MAX]) }, 0),
+            (73..76, _) => (Op::Sync { at }, 0),
             (71..73, _) => (Op::Join { child: ThreadId(self.rng.below(self.threads.len()) as u32) }, 0),
             _ => (Op::Load { at, order: of(&LOADS, draw) }, 0),
         };
@@ -466,10 +575,19 @@ impl<S: Strategy> Engine<'_, S> {
         };
         if how.sleeps {
             assert!(matches!(op, Op::Wait { at, expected } if self.ram.read(at) == expected));
+            assert_eq!(self.machine.pending_op(ThreadId(thread)), Some(op));
+            if self.chance(2) {
+                self.threads[thread as usize].0 = Status::Running;
+                return self.machine.faulted(ThreadId(thread));
+            }
             self.threads[thread as usize].0 = Status::Asleep;
+            self.sleeping.push((thread, op.place().map(|at| at.addr)));
             return;
         }
         self.threads[thread as usize].0 = Status::Running;
+        if self.chance(2) {
+            return self.machine.faulted(ThreadId(thread));
+        }
         let (mut read, mut written) = (0, 0);
         let mut what = None;
         match op {
@@ -509,6 +627,7 @@ impl<S: Strategy> Engine<'_, S> {
                 assert_eq!(self.threads[child.index()].0, Status::Ended);
                 what = Some(What::Join(child.0));
             }
+            Op::Sync { .. } => assert_eq!(how, How::default()),
             Op::Wake { .. } => {}
         }
         if let Err(mismatch) = self.machine.retired(ThreadId(thread), read, written) {
@@ -519,8 +638,12 @@ impl<S: Strategy> Engine<'_, S> {
         }
         if let Op::Wake { count, .. } = op {
             let woken = self.machine.woken().to_vec();
-            assert!(woken.len() as u64 <= u64::from(count));
+            let word = op.place().map(|at| at.addr);
+            let before = self.sleeping.iter().filter(|(_, at)| *at == word).count();
+            assert_eq!(woken.len(), before.min(count as usize));
             for sleeper in woken {
+                let index = self.sleeping.iter().position(|it| *it == (sleeper.0, word));
+                self.sleeping.remove(index.expect("it slept there"));
                 let status = &mut self.threads[sleeper.index()].0;
                 assert_eq!(*status, Status::Asleep);
                 *status = Status::Running;

@@ -53,12 +53,21 @@ impl<'a> Reference<'a> {
         it
     }
 
-    /// The last allocation or free of a byte before a line.
+    /// The last line before this one with which a byte began another life: allocated, freed, written by others.
     fn life(&self, byte: u64, line: usize) -> Option<usize> {
         (0..line).rev().find(|&before| match self.log[before].what {
-            What::Alloc { addr, len, .. } | What::Free { addr, len } => (addr..addr + len).contains(&byte),
-            _ => false,
+            What::Foreign { addr, len } => (addr..addr + len).contains(&byte),
+            _ => self.is_heap(byte, before),
         })
+    }
+
+    /// Whether a line says what a byte is to the heap: allocated, freed, or nothing that is known.
+    fn is_heap(&self, byte: u64, line: usize) -> bool {
+        match self.log[line].what {
+            What::Alloc { addr, len, .. } | What::Free { addr, len } => (addr..addr + len).contains(&byte),
+            What::Alone => true,
+            _ => false,
+        }
     }
 
     /// The line that wrote a byte which a line read; `None`: nobody since the memory began its present life.
@@ -181,7 +190,10 @@ impl<'a> Reference<'a> {
         let range = place.unwrap_or(byte..byte + 1);
         self.log.iter().all(|entry| match entry.what {
             // An allocation also forgets the races of bytes that share a granule with it.
-            What::Alloc { addr, len, .. } | What::Free { addr, len } => {
+            What::Alloc { addr, len, .. }
+            | What::Free { addr, len }
+            | What::Foreign { addr, len }
+            | What::Behind { addr, len } => {
                 (addr + len).next_multiple_of(8) <= range.start || range.end <= addr / 8 * 8
             }
             _ if !meets(&range, entry) => true,
@@ -199,7 +211,8 @@ impl<'a> Reference<'a> {
     }
 
     fn is_freed(&self, byte: u64, line: usize) -> bool {
-        self.life(byte, line).is_some_and(|life| matches!(self.log[life].what, What::Free { .. }))
+        let last = (0..line).rev().find(|&before| self.is_heap(byte, before));
+        last.is_some_and(|heap| matches!(self.log[heap].what, What::Free { .. }))
     }
 
     fn uses_after_free(&self) -> BTreeSet<Site> {

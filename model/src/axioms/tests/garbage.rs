@@ -90,7 +90,7 @@ fn label(rng: &mut Rng) -> Label {
     let store = EventId(rng.below(8) as u32);
     let (child, object) = (thread(rng), rng.below(2) as u64);
     let len = if rng.below(8) == 0 { rng.bits() } else { rng.below(5) as u64 };
-    match rng.below(24) {
+    match rng.below(25) {
         0..6 => Label::Load { at, order, value, rf, locked: rng.below(4) == 0 },
         6..12 => Label::Store { at, order, value, mo },
         12..15 => Label::Rmw { at, order, read: value, rf, written: 0, mo },
@@ -102,6 +102,7 @@ fn label(rng: &mut Rng) -> Label {
         20 => Label::Release { object },
         21 => Label::Acquire { object },
         22 => Label::Alloc { at: at.addr, len },
+        23 => Label::Foreign { at: at.addr, len },
         _ => Label::Free { at: at.addr, len },
     }
 }

@@ -81,7 +81,8 @@ impl<'a> Relations<'a> {
     fn of(execution: &'a Execution) -> Relations<'a> {
         let n = execution.events.len();
         let thread = |e: usize| execution.events[e].thread;
-        let mut lives: BTreeMap<u64, usize> = BTreeMap::new();
+        // Where memory was given a new life; it may be everywhere.
+        let mut lives: Vec<core::ops::Range<u64>> = Vec::new();
         let mut on: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
         let mut order: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
         let mut from: BTreeMap<Key, Vec<(usize, Source)>> = BTreeMap::new();
@@ -90,7 +91,8 @@ impl<'a> Relations<'a> {
         for (e, event) in execution.events.iter().enumerate() {
             let place = event.label.place();
             let bytes = place.map_or(0..0, |at| at.addr.0..at.end());
-            let keys: Vec<Key> = bytes.map(|byte| (byte, *lives.entry(byte).or_default())).collect();
+            let life = |byte: u64| lives.iter().filter(|range| range.contains(&byte)).count();
+            let keys: Vec<Key> = bytes.map(|byte| (byte, life(byte))).collect();
             for (offset, &key) in keys.iter().enumerate() {
                 on.entry(key).or_default().push(e);
                 if let Some(rf) = event.label.rf() {
@@ -116,9 +118,7 @@ impl<'a> Relations<'a> {
                         .iter()
                         .for_each(|key| order.get_mut(key).unwrap().push(store.index()));
                 }
-                Label::Alloc { at, len } => {
-                    (at.0..at.0 + len).for_each(|byte| *lives.entry(byte).or_default() += 1);
-                }
+                Label::Alloc { at, len } | Label::Foreign { at, len } => lives.push(at.0..at.0 + len),
                 _ => {}
             }
         }

@@ -94,7 +94,11 @@ impl Writer {
             17 => Label::Acquire { object: 1 },
             18 if self.exited => Label::Join { child: ThreadId(2) },
             18 => Label::Exit,
-            _ if self.created => Label::Alloc { at: Addr(addr), len: 1 },
+            _ if self.created => match rng.below(4) {
+                0..2 => Label::Alloc { at: Addr(addr), len: 1 },
+                2 => Label::Foreign { at: Addr(addr), len: 1 },
+                _ => Label::Foreign { at: Addr(0), len: u64::MAX },
+            },
             _ => Label::Create { child: ThreadId(3) },
         }
     }
@@ -123,7 +127,11 @@ impl Writer {
         let mut known = vec![Init];
         for (id, event) in self.run.execution.iter() {
             match event.label {
-                Label::Alloc { at, len } if (at.0..at.0 + len).contains(&byte) => known = vec![Init],
+                Label::Alloc { at, len } | Label::Foreign { at, len }
+                    if (at.0..at.0 + len).contains(&byte) =>
+                {
+                    known = vec![Init];
+                }
                 Label::Store { at, .. } | Label::Rmw { at, .. } if (at.addr.0..at.end()).contains(&byte) => {
                     known.extend(Some(Store(id)).filter(|_| !without.contains(&id)));
                 }

@@ -79,6 +79,24 @@ fn allocation_begins_a_new_life() {
     };
     life(|at, len| Label::Alloc { at, len });
     life(|at, len| Label::Free { at, len });
+    life(|at, len| Label::Foreign { at, len });
+}
+
+/// All of memory, up to the last byte that an access can have.
+#[test]
+fn a_new_life_for_everything() {
+    let last = Place::new(Addr(u64::MAX - 4), 4);
+    let mut run = Run::c11();
+    let (old, other) = (run.w(0, last, Relaxed, 1), run.w(0, X, Relaxed, 1));
+    run.push(0, Label::Foreign { at: Addr(0), len: u64::MAX });
+    run.push(0, load(last, 77, Rf::One(Init)));
+    run.push(0, load(X, 78, Rf::One(Init)));
+    run.allowed();
+    let mut again = run.clone();
+    let dangling = run.r(0, last, Relaxed, Store(old));
+    run.malformed(dangling, Defect::Elsewhere(old));
+    let dangling = again.r(0, X, Relaxed, Store(other));
+    again.malformed(dangling, Defect::Elsewhere(other));
 }
 
 #[test]
@@ -160,6 +178,7 @@ fn every_kind_of_malformed_record() {
         (placed(0, 17), Defect::Range),
         (placed(u64::MAX - 3, 4), Defect::Range),
         (Label::Alloc { at: Addr(2), len: u64::MAX }, Defect::Range),
+        (Label::Foreign { at: Addr(1), len: u64::MAX }, Defect::Range),
         (load(X, 0, Rf::Bytes(0)), Defect::NoSources),
         (reading(X, Store(itself)), Defect::NotEarlier(itself)),
         (reading(X, Store(nowhere)), Defect::NotEarlier(nowhere)),
