@@ -219,6 +219,9 @@ pub struct Access {
     pub atomic: bool,
     /// It may not happen at all (CMPXCHG's store, a conditional exclusive store, a masked lane).
     pub conditional: bool,
+    /// A store that x86-64 does not keep in order with other stores (MOVNT…, MASKMOVDQU, MOVDIRI): only a fence or a
+    /// locked instruction does (SDM volume 3, 9.2.2).
+    pub non_temporal: bool,
 }
 
 /// What a fence orders.
@@ -307,6 +310,8 @@ pub struct Concrete {
     pub atomic: bool,
     /// As in [`Access::conditional`].
     pub conditional: bool,
+    /// As in [`Access::non_temporal`].
+    pub non_temporal: bool,
 }
 
 /// An instruction that the tables do not know: its effect must not be guessed.

@@ -9,8 +9,8 @@ use crate::effect::Arch;
 use gimli::{EndianArcSlice, LittleEndian};
 use object::read::elf::ElfFile64;
 use object::{
-    CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SectionFlags,
-    SymbolKind,
+    CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _,
+    ObjectSymbolTable as _, SectionFlags, SymbolKind,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -118,6 +118,7 @@ pub struct Image {
     build_id: Option<Vec<u8>>,
     debug_link: Option<DebugLink>,
     entry: u64,
+    imports: OnceLock<BTreeMap<u64, String>>,
 }
 
 impl Image {
@@ -192,7 +193,17 @@ impl Image {
                 Some(DebugLink { name: String::from_utf8(name.to_vec()).ok()?, crc })
             });
         let entry = elf.entry();
-        Ok(Image { arch, sections, code, symbols, build_id, debug_link, entry, data })
+        Ok(Image {
+            arch,
+            sections,
+            code,
+            symbols,
+            build_id,
+            debug_link,
+            entry,
+            imports: OnceLock::new(),
+            data,
+        })
     }
 
     /// The architecture of its code.
@@ -227,6 +238,26 @@ impl Image {
         let end = self.symbols.partition_point(|symbol| symbol.addr <= addr);
         // Symbols nest rarely, and then shallowly: a few steps back find the one.
         self.symbols[..end].iter().rev().take(16).find(|s| addr - s.addr < s.size.max(1))
+    }
+
+    /// The pointers that the dynamic linker fills in with the address of a symbol, by their place: the symbol's name.
+    pub fn imports(&self) -> &BTreeMap<u64, String> {
+        self.imports.get_or_init(|| {
+            let mut imports = BTreeMap::new();
+            let Ok(elf) = ElfFile64::<object::LittleEndian, &[u8]>::parse(&self.data[..]) else {
+                return imports;
+            };
+            let Some(symbols) = elf.dynamic_symbol_table() else { return imports };
+            for (slot, relocation) in elf.dynamic_relocations().into_iter().flatten() {
+                if let object::RelocationTarget::Symbol(index) = relocation.target()
+                    && let Ok(symbol) = symbols.symbol_by_index(index)
+                    && let Ok(name) = symbol.name()
+                {
+                    imports.insert(slot, name.to_owned());
+                }
+            }
+            imports
+        })
     }
 
     /// The build-id.
@@ -287,9 +318,10 @@ impl Image {
         for (start, end) in crate::debug::Frames::new(self).ranges() {
             let before = found.range(..=start).next_back();
             if inside(start, end) && before.is_none_or(|(_, function)| function.end <= start) {
-                let name =
-                    self.symbols.iter().find(|s| s.addr == start && s.function).map(|s| s.name.clone());
-                found.insert(start, Function { start, end, name });
+                // Of the symbols at one address functions come first.
+                let at = self.symbols.partition_point(|symbol| symbol.addr < start);
+                let symbol = self.symbols.get(at).filter(|symbol| symbol.addr == start && symbol.function);
+                found.insert(start, Function { start, end, name: symbol.map(|s| s.name.clone()) });
             }
         }
         found.into_values().collect()

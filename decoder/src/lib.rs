@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aarch64;
+pub mod cache;
 pub mod debug;
 pub mod effect;
 pub mod image;

@@ -28,7 +28,8 @@ impl InsnEffect {
 }
 
 impl Access {
-    fn resolve_into(&self, registers: &impl Registers, found: &mut Vec<Concrete>) {
+    /// As [`InsnEffect::resolve_into`], of one access.
+    pub fn resolve_into(&self, registers: &impl Registers, found: &mut Vec<Concrete>) {
         let mut add = |addr: u64, len: u64| {
             if len > 0 {
                 found.push(Concrete {
@@ -38,6 +39,7 @@ impl Access {
                     order: self.order,
                     atomic: self.atomic,
                     conditional: self.conditional,
+                    non_temporal: self.non_temporal,
                 });
             }
         };

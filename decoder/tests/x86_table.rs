@@ -3,8 +3,9 @@
 //!
 //! The notation: accesses in their order, separated by `|`, each `kind bytes [address]`, with `seq_cst` where the
 //! instruction set orders it and `?` where it may not happen. `4*rcx` bytes are a repeat, `4x16 by k1` lanes by a
-//! mask, `4x16 packed by k1` without gaps, `4 at bit rcx` a bit string, `<=512` at most so many. Then the fence,
-//! registers read and written, control flow, the unit, and `waits`. Instructions are at 0x1000.
+//! mask, `4x16 packed by k1` without gaps, `4 at bit rcx` a bit string, `<=512` at most so many. `nt-store` is a
+//! non-temporal one. Then the fence, registers read and written, control flow, the unit, and `waits`. Instructions are
+//! at 0x1000.
 
 use std::fmt::Write as _;
 use wmtrace_decoder::effect::{
@@ -78,6 +79,7 @@ fn access(access: &Access) -> String {
         other => panic!("{other:?} is no order of an x86-64 access"),
     };
     let maybe = if access.conditional { "?" } else { "" };
+    let kind = if access.non_temporal { format!("nt-{kind}") } else { kind.to_owned() };
     format!("{kind}{maybe} {}{order} {}", extent(&access.extent), address(&access.address))
 }
 

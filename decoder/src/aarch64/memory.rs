@@ -19,7 +19,15 @@ pub(super) const fn at(base: Reg, displacement: i64) -> Address {
 /// A plain access.
 pub(super) const fn plain(kind: AccessKind, address: Address, bytes: u16) -> Access {
     let extent = Extent::Bytes(bytes);
-    Access { kind, address, extent, order: Order::Relaxed, atomic: false, conditional: false }
+    Access {
+        kind,
+        address,
+        extent,
+        order: Order::Relaxed,
+        atomic: false,
+        conditional: false,
+        non_temporal: false,
+    }
 }
 
 /// An access that the instruction set calls atomic.

@@ -28,7 +28,8 @@ pub struct OutlineAtomic {
     pub op: OutlineOp,
     /// How many bytes.
     pub width: u8,
-    /// With which order. `_sync`, which the `__sync_*` builtins call, is a full barrier.
+    /// With which order. `_sync`, which the `__sync_*` builtins call, is a full barrier; but the exchange is that of
+    /// `__sync_lock_test_and_set`, which only acquires (libgcc runs SWPA for it).
     pub order: Order,
 }
 
@@ -57,6 +58,7 @@ pub fn outline_atomic(name: &str) -> Option<OutlineAtomic> {
     let (op, width) = name.split_at(digits);
     let &(_, op) = OPS.iter().find(|(text, _)| *text == op)?;
     let &(_, order) = ORDERS.iter().find(|(text, _)| *text == order)?;
+    let order = if (op, order) == (OutlineOp::Swp, Order::SeqCst) { Order::Acquire } else { order };
     let width = match (width, op) {
         ("1", _) => 1,
         ("2", _) => 2,
@@ -79,6 +81,8 @@ mod tests {
             for width in [1, 2, 4, 8, 16] {
                 for (order_name, order) in ORDERS {
                     let found = outline_atomic(&format!("__aarch64_{op_name}{width}_{order_name}"));
+                    let order =
+                        if (op, order_name) == (OutlineOp::Swp, "sync") { Order::Acquire } else { order };
                     let exists = width < 16 || op == OutlineOp::Cas;
                     assert_eq!(found, exists.then_some(OutlineAtomic { op, width, order }));
                     count += usize::from(exists);

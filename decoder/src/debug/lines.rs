@@ -61,6 +61,14 @@ impl Lines {
         Some(self.rows[at]).filter(|row| row.file.is_some())
     }
 
+    /// Where the instructions begin that belong to the same line as this one, without a gap, as far as a few rows go.
+    pub(crate) fn line_start(&self, pc: u64) -> Option<u64> {
+        let here = self.at(pc)?;
+        let end = self.rows.partition_point(|row| row.addr <= pc);
+        let same = |row: &&Row| (row.file, row.line) == (here.file, here.line);
+        self.rows[..end].iter().rev().take(64).take_while(same).last().map(|row| row.addr)
+    }
+
     /// All rows, by address.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows

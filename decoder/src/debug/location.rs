@@ -145,8 +145,22 @@ impl Lookup {
     /// If the value is an address in the frame that is known without a thread (`this` of an object on the
     /// stack): its distance from the CFA.
     pub(crate) fn frame_offset(&self) -> Option<i64> {
-        /// Pretends that the CFA is here: far from 0 and from overflow.
-        const BASE: u64 = 1 << 40;
+        match self.pretend()? {
+            Location::Value { value: Value::Generic(value) } if !self.indirect => distance(value),
+            _ => None,
+        }
+    }
+
+    /// If the variable lies in the frame: its distance from the CFA.
+    pub(crate) fn frame_slot(&self) -> Option<i64> {
+        match self.pretend()? {
+            Location::Address { address } => distance(address),
+            _ => None,
+        }
+    }
+
+    /// Evaluates as far as the CFA alone allows, with the CFA at [`BASE`].
+    fn pretend(&self) -> Option<Location<Bytes>> {
         struct Pretend(Cfa);
         impl Context for Pretend {
             fn register(&self, dwarf: u16) -> Option<u64> {
@@ -159,13 +173,7 @@ impl Lookup {
                 0
             }
         }
-        match self.run(&self.expression, &Pretend(self.cfa?), true).ok()? {
-            Location::Value { value: Value::Generic(value) } if !self.indirect => {
-                let distance = value.wrapping_sub(BASE) as i64;
-                (distance.unsigned_abs() < 1 << 32).then_some(distance)
-            }
-            _ => None,
-        }
+        self.run(&self.expression, &Pretend(self.cfa?), true).ok()
     }
 
     /// Whether the variable itself lies in memory here (else in a register, or it is only a value).
@@ -186,6 +194,15 @@ impl Lookup {
         }
         memory
     }
+}
+
+/// Where [`Lookup::pretend`] has the CFA: far from 0, from overflow, and from every address of an image.
+const BASE: u64 = 1 << 60;
+
+/// The distance from the pretended CFA, unless it is too far to be in a frame.
+fn distance(addr: u64) -> Option<i64> {
+    let distance = addr.wrapping_sub(BASE) as i64;
+    (distance.unsigned_abs() < 1 << 32).then_some(distance)
 }
 
 /// The value of an expression that needs no thread.
@@ -308,6 +325,9 @@ mod tests {
         assert_eq!(lookup(&[0x77, 12, 0x9f], None).frame_offset(), Some(4));
         assert_eq!(lookup(&[0x91, 0x64, 0x9f], Some(&[0x9c])).frame_offset(), Some(-28));
         assert_eq!(lookup(&[0x75, 0, 0x9f], None).frame_offset(), None, "rdi is anywhere");
+        assert_eq!(lookup(&[0x91, 0x64], Some(&[0x9c])).frame_slot(), Some(-28), "a variable of the frame");
+        assert_eq!(lookup(&[0x91, 0x64], Some(&[0x9c])).frame_offset(), None, "whose value is anywhere");
+        assert_eq!(lookup(&[0x75, 0], None).frame_slot(), None);
         assert!(lookup(&[0x91, 0x64], None).in_memory() && !lookup(&[0x55], None).in_memory());
     }
 }

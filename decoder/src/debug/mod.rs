@@ -2,12 +2,13 @@
 //!
 //! [`struct@Debug`] answers for an instruction: which function, inlined where, which file, line and column. It follows
 //! DWARF 5 (and 4, with GNU's extensions for split units); gimli decodes, this module keeps the index, the units
-//! and the way between files. Supplementary files (`dwz`) are not followed.
+//! and the way between files. Supplementary files (`dwz`) are not followed, and [`Debug::absent`] says so.
 
 mod files;
 mod frames;
 mod lines;
 mod location;
+mod mention;
 mod names;
 mod types;
 mod unit;
@@ -18,14 +19,15 @@ pub use location::{Context, EvalError, Lookup};
 pub use names::demangle;
 
 pub(crate) use location::constant_of;
-pub(crate) use types::Shape;
-pub(crate) use unit::{Target, Unit, target, text};
+pub(crate) use types::{Shape, pointee_size, size_of};
+pub(crate) use unit::{NONE, Target, Unit, target, text};
 
 use unit::{CallSite, Node};
 
 use crate::image::{Bytes, Image};
 use gimli::{Dwarf, DwarfFileType, DwarfPackage, Reader as _, SectionId, UnitHeader, UnitOffset};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// The most entries that are followed from one to the next.
@@ -53,6 +55,34 @@ pub struct Frame {
     pub line: Option<SourceLine>,
 }
 
+/// Debug information that exists, but not here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Absent {
+    /// `dwz` moved a part of it into a supplementary file, which is not read.
+    Supplementary,
+    /// Split units whose `.dwo` file (or package) was not found, or belongs to another compilation.
+    Split {
+        /// How many, of the units that were asked about.
+        units: usize,
+        /// The name of the first.
+        first: String,
+    },
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Absent::Supplementary => f.write_str(
+                "a part of the debug information is in a supplementary file (dwz), which is not read",
+            ),
+            Absent::Split { units, first } => {
+                write!(f, "split debug information was not found: {first}")?;
+                if *units > 1 { write!(f, " and {} more", units - 1) } else { Ok(()) }
+            }
+        }
+    }
+}
+
 struct Slot {
     header: UnitHeader<Bytes>,
     loaded: OnceLock<Option<Unit>>,
@@ -67,6 +97,7 @@ pub struct Debug {
     /// (start, end, unit), by start.
     index: OnceLock<Vec<(u64, u64, u32)>>,
     frames: Frames,
+    supplementary: bool,
     /// Symbols for instructions without debug information: (start, end, name).
     symbols: Vec<(u64, u64, String)>,
 }
@@ -75,7 +106,10 @@ impl Debug {
     /// Opens the debug information of an image: its own, or that of its separate debug file.
     pub fn new(image: &Image, files: Arc<dyn Files>) -> Debug {
         let separate = if image.has_debug_info() { None } else { separate(image, &*files) };
-        let dwarf = Arc::new(load(separate.as_ref().unwrap_or(image), DwarfFileType::Main));
+        let source = separate.as_ref().unwrap_or(image);
+        let dwarf = Arc::new(load(source, DwarfFileType::Main));
+        let supplementary =
+            source.section(".gnu_debugaltlink").is_some() || source.section(".debug_sup").is_some();
         let mut units = Vec::new();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -97,6 +131,7 @@ impl Debug {
             units,
             index: OnceLock::new(),
             frames: Frames::new(image),
+            supplementary,
             symbols,
         }
     }
@@ -110,13 +145,25 @@ impl Debug {
                 .map(|name| Frame { function: name, inlined: false, line: None })
                 .collect();
         };
-        let mut line = self.line_in(unit, pc);
+        let innermost = chain.first().copied().unwrap_or(NONE);
+        self.frames_from(unit, innermost, self.line_in(unit, pc))
+    }
+
+    /// A function and those that it is inlined into, innermost first; `line` is the place in the innermost.
+    pub(crate) fn frames_from(
+        &self,
+        unit: &Unit,
+        innermost: u32,
+        mut line: Option<SourceLine>,
+    ) -> Vec<Frame> {
         let mut frames = Vec::new();
-        for at in chain {
+        let mut at = innermost;
+        while at != NONE {
             let node = &unit.nodes[at as usize];
-            let function = self.name(unit, node, pc).unwrap_or_else(|| "?".to_owned());
+            let function = self.name(unit, node).unwrap_or_else(|| "?".to_owned());
             frames.push(Frame { function, inlined: node.inlined(), line });
             line = self.call_line(unit, node.call);
+            at = node.parent;
         }
         frames
     }
@@ -134,6 +181,20 @@ impl Debug {
     /// How many units there are, and how many of them had to be read so far.
     pub fn units(&self) -> (usize, usize) {
         (self.units.len(), self.units.iter().filter(|slot| slot.loaded.get().is_some()).count())
+    }
+
+    /// Debug information that is missing, as far as it was asked for.
+    pub fn absent(&self) -> Vec<Absent> {
+        let mut absent = Vec::new();
+        if self.supplementary {
+            absent.push(Absent::Supplementary);
+        }
+        let units = self.units.iter().filter_map(|slot| slot.loaded.get()?.as_ref());
+        let mut names = units.filter_map(|unit| unit.unsplit(&self.dwarf));
+        if let Some(first) = names.next() {
+            absent.push(Absent::Split { units: 1 + names.count(), first });
+        }
+        absent
     }
 
     fn line_in(&self, unit: &Unit, pc: u64) -> Option<SourceLine> {
@@ -198,14 +259,14 @@ impl Debug {
         (path, linkage)
     }
 
-    fn name(&self, unit: &Unit, node: &Node, pc: u64) -> Option<String> {
+    fn name(&self, unit: &Unit, node: &Node) -> Option<String> {
         let (path, linkage) = self.path(unit, node.entry);
         if let Some(linkage) = linkage {
             return Some(demangle(&linkage));
         }
         // Line tables alone have bare names: the symbol of a real function says more.
         let bare = path.as_ref().is_none_or(|path| path.len() == 1) && !node.inlined();
-        bare.then(|| self.symbol(pc)).flatten().or_else(|| path.map(|path| path.join("::")))
+        bare.then(|| self.symbol(node.entry_pc?)).flatten().or_else(|| path.map(|path| path.join("::")))
     }
 
     /// The entry that a reference means.

@@ -124,16 +124,39 @@ fn rust_atomic(name: &str) -> bool {
     })
 }
 
-fn size_of(unit: &Unit, of: UnitOffset) -> Option<u64> {
+/// The size of what a pointer or reference leads to.
+pub(crate) fn pointee_size(unit: &Unit, of: UnitOffset) -> Option<u64> {
+    let mut at = of;
+    for _ in 0..MAX_LAYERS {
+        let die = unit.unit.entry(at).ok()?;
+        let AttributeValue::UnitRef(next) = die.attr_value(gimli::DW_AT_type)? else { return None };
+        match die.tag() {
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => return size_of(unit, next),
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type => at = next,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The size of a type.
+pub(crate) fn size_of(unit: &Unit, of: UnitOffset) -> Option<u64> {
     let mut at = of;
     for _ in 0..MAX_LAYERS {
         let die = unit.unit.entry(at).ok()?;
         if let Some(size) = die.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value()) {
             return Some(size);
         }
-        match die.attr_value(gimli::DW_AT_type)? {
-            AttributeValue::UnitRef(next) => at = next,
-            _ => return None,
+        match (die.tag(), die.attr_value(gimli::DW_AT_type)) {
+            // rustc does not say how large a pointer is.
+            (gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type, _) => return Some(8),
+            // An array's type is that of one element.
+            (gimli::DW_TAG_array_type, _) => return None,
+            (_, Some(AttributeValue::UnitRef(next))) => at = next,
+            (_, _) => return None,
         }
     }
     None

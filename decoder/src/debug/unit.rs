@@ -83,6 +83,8 @@ pub(crate) struct Unit {
     /// Of a split unit: what stayed in the main file, with the line table.
     skeleton: Option<(Arc<Dwarf<Bytes>>, gimli::Unit<Bytes>)>,
     pub(crate) language: Option<gimli::DwLang>,
+    /// Compiled by GCC.
+    pub(crate) gnu: bool,
     scopes: Vec<Scope>,
     routines: HashMap<usize, Routine>,
     pub(crate) nodes: Vec<Node>,
@@ -106,6 +108,7 @@ impl Unit {
             unit,
             skeleton,
             language: None,
+            gnu: false,
             scopes: Vec::new(),
             routines: HashMap::new(),
             nodes: Vec::new(),
@@ -193,6 +196,15 @@ impl Unit {
         super::lines::path(&self.dwarf, &self.unit, file).or_else(|| self.line_file(file))
     }
 
+    /// The name of the file that a skeleton's other part would be in, if it was not found.
+    pub(crate) fn unsplit(&self, dwarf: &Dwarf<Bytes>) -> Option<String> {
+        if self.skeleton.is_some() || self.unit.dwo_id.is_none() {
+            return None;
+        }
+        let name = dwarf.attr_string(&self.unit, self.unit.dwo_name().ok()??).ok()?;
+        Some(text(&name))
+    }
+
     fn line_unit(&self) -> (&Dwarf<Bytes>, &gimli::Unit<Bytes>) {
         self.skeleton.as_ref().map_or((&self.dwarf, &self.unit), |(dwarf, unit)| (dwarf, unit))
     }
@@ -271,6 +283,8 @@ impl Reader<'_> {
                 if let Some(AttributeValue::Language(language)) = die.attr_value(gimli::DW_AT_language) {
                     self.out.language = Some(language);
                 }
+                let producer = self.out.string(die, gimli::DW_AT_producer);
+                self.out.gnu |= producer.is_some_and(|producer| producer.starts_with(b"GNU "));
             }
             gimli::DW_TAG_namespace
             | gimli::DW_TAG_module

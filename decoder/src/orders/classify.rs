@@ -2,12 +2,12 @@
 //! of any, what the variable's type, the symbol and the source text say.
 
 use super::info::{Atomic, OrderInfo, Source};
-use super::instance::{Argument, Instance, is_rust};
+use super::instance::{Argument, Instance, is_rust, operation};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
 use super::{Inside, Orders, Role};
 use crate::debug::{Shape, Unit};
-use crate::effect::{Access, AccessKind, Arch, Reg};
+use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
 use wmtrace_model::order::Order;
 
 /// The program counter's number on both architectures.
@@ -25,7 +25,7 @@ impl Orders<'_> {
     }
 
     /// If an access goes to the frame by the stack or frame pointer: its distance from the CFA, when that is known.
-    fn frame_place(&self, pc: u64, access: &Access) -> Option<Option<i64>> {
+    pub(super) fn frame_place(&self, pc: u64, access: &Access) -> Option<Option<i64>> {
         let base = access.address.base?;
         let cfa = self.debug.cfa(pc);
         let frame = cfa.and_then(|cfa| dwarf_register(self.image.arch(), cfa.register));
@@ -39,7 +39,8 @@ impl Orders<'_> {
     /// What an access inside an operation's code is to the operation.
     pub(super) fn role(&self, pc: u64, access: &Access, inside: &Inside<'_>) -> Role {
         let frame = self.frame_place(pc, access);
-        let own = match inside.ops[0].1.kind {
+        let op = inside.ops[0].1;
+        let own = match op.kind {
             OpKind::Fence if access.kind == AccessKind::Rmw && self.on_stack_top(access) => {
                 return Role::Fence;
             }
@@ -52,6 +53,11 @@ impl Orders<'_> {
             OpKind::Rmw => false,
         };
         match (own || access.atomic, frame) {
+            (true, None) if access.atomic => Role::Itself,
+            (true, None) if self.in_got(pc, access) => Role::Beside,
+            (true, None) if self.other_width(access, inside) || self.around(pc, access, inside) => {
+                Role::Unsure
+            }
             (true, None) => Role::Itself,
             (true, Some(place)) => self.role_in_frame(pc, place, access, inside),
             (false, Some(_)) => Role::Beside,
@@ -60,8 +66,34 @@ impl Orders<'_> {
         }
     }
 
+    /// Whether the linker's table of addresses is read: the dynamic linker writes it before any thread begins. (Not so
+    /// `.got.plt`, which it fills when a function is first called.)
+    fn in_got(&self, pc: u64, access: &Access) -> bool {
+        let addr = self.static_address(pc, access);
+        let range = self.image.section_range(".got");
+        let within =
+            |(addr, (start, size)): (u64, (u64, u64))| addr.checked_sub(start).is_some_and(|at| at < size);
+        access.kind == AccessKind::Load && addr.zip(range).is_some_and(within)
+    }
+
+    /// Whether an access of unoptimised code does not look like the operation's own: the pointer to the object has
+    /// a place in memory, so the operation loads it and goes exactly where it points. A table of jumps is indexed,
+    /// and `atomic_ref`, whose pointer must be loaded first, leaves the operation to another function (libstdc++).
+    fn around(&self, pc: u64, access: &Access, inside: &Inside<'_>) -> bool {
+        let cfa = self.debug.cfa(pc);
+        let &(node, op) = &inside.ops[0];
+        let instance = Instance { debug: self.debug, unit: inside.unit, node, op, pc, cfa };
+        match instance.object() {
+            Argument::Runtime(object) if object.frame_slot().is_some() => {
+                let address = &access.address;
+                op.indirect || address.index.is_some() || address.displacement != 0
+            }
+            _ => false,
+        }
+    }
+
     /// An access to the frame inside an operation: to the object itself, if that is a local variable, or to a
-    /// spilled value.
+    /// parameter or a spilled value.
     fn role_in_frame(&self, pc: u64, place: Option<i64>, access: &Access, inside: &Inside<'_>) -> Role {
         let cfa = self.debug.cfa(pc);
         for &(node, op) in &inside.ops {
@@ -74,13 +106,30 @@ impl Orders<'_> {
                     (None, _) if lookup.in_memory() && !access.atomic => Role::Beside,
                     // g++ knows that the pointer in a register is that of a local object, and uses the frame. If it
                     // is a spilled value after all, nobody else touches it, and its order orders nothing.
-                    (None, _) => Role::Itself,
+                    (None, _) => self.role_of_slot(pc, place, access, inside),
                 },
                 Argument::Known(_) | Argument::Contradictory(_) => Role::Unsure,
                 Argument::Lost => continue,
             };
         }
-        Role::Itself
+        self.role_of_slot(pc, place, access, inside)
+    }
+
+    /// An access to the frame, where nothing is known of the object's address: g++ -O0 leaves out `this` where it
+    /// knows the object.
+    fn role_of_slot(&self, pc: u64, place: Option<i64>, access: &Access, inside: &Inside<'_>) -> Role {
+        let own = place.is_some_and(|place| self.in_own_slot(pc, place, access, inside));
+        if !access.atomic && (own || self.other_width(access, inside)) { Role::Beside } else { Role::Itself }
+    }
+
+    /// Whether an access is a push, a pop, or that of a return address: to a part of the stack that has no name, and
+    /// so is no object's.
+    pub(super) fn pushes(&self, access: &Access, effect: &InsnEffect) -> bool {
+        let stack = stack_pointer(self.image.arch());
+        !access.atomic
+            && access.address.base == Some(stack)
+            && access.address.index.is_none()
+            && effect.writes.contains(stack)
     }
 
     /// An access outside of any known atomic operation.
@@ -98,14 +147,39 @@ impl Orders<'_> {
                 AccessKind::Rmw => self.lost(access),
             };
         }
-        let Some((unit, _)) = self.debug.chain(pc) else {
+        if !access.atomic && self.in_got(pc, access) {
+            return OrderInfo::plain(Source::Isa);
+        }
+        let Some((unit, chain)) = self.debug.chain(pc) else {
             return if access.atomic { self.lost(access) } else { self.unsure(access) };
         };
         if is_rust(unit) {
-            return if access.atomic { self.lost(access) } else { OrderInfo::plain(Source::Dwarf) };
+            return match access.atomic {
+                true => self.lost(access),
+                false if self.is_merged(pc, unit, chain.first().copied()) => self.unsure(access),
+                false => OrderInfo::plain(Source::Dwarf),
+            };
         }
         let shape = addr.and_then(|addr| unit.types().static_at(addr));
         self.in_c(pc, access, unit, shape)
+    }
+
+    /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions that
+    /// two inlined calls have in common and says that they are where the calls are, or nowhere (line 0).
+    fn is_merged(&self, pc: u64, unit: &Unit, innermost: Option<u32>) -> bool {
+        let row = unit.lines().at(pc).filter(|row| row.line != 0);
+        let (Some(row), Some(node)) = (row, innermost) else { return true };
+        // Drop glue does little itself; what it calls may be gone without a trace.
+        if self.debug.frames(pc).first().is_some_and(|frame| frame.function.contains("drop_in_place")) {
+            return true;
+        }
+        let at = |child: u32| &unit.nodes[child as usize];
+        let is_here = |child: &u32| {
+            let call = at(*child).call;
+            at(*child).parent == node && (call.line, call.column) == (row.line, row.column)
+        };
+        let atomic = |child: u32| operation(self.debug, unit, child, || None).is_some();
+        (node + 1..at(node).end).filter(is_here).any(|child| (child..at(child).end).any(atomic))
     }
 
     /// C and C++: the statement and the variable's type.

@@ -8,14 +8,15 @@
 use super::info::{Atomic, EmptyFence, LostFence, OrderInfo, Source};
 use super::instance::operation;
 use super::ops::OpKind;
+use super::source::FenceText;
 use super::{Decode, Inside, Orders};
-use crate::debug::{SourceLine, Unit};
-use crate::effect::{Access, AccessKind, Arch};
+use crate::debug::{NONE, SourceLine, Unit};
+use crate::effect::{Access, AccessKind, Arch, Flow};
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::order::Order;
 
-/// From the name of a fence's call to its parenthesis: compilers point at either.
-const CALL_WIDTH: u32 = 24;
+/// The most bytes of a fence that are looked at.
+const MAX_FENCE: u64 = 4096;
 
 /// Where an instruction is in the source of a function: (line, column), and its address.
 type Position = ((u32, u32), u64);
@@ -35,6 +36,11 @@ impl Orders<'_> {
                 };
                 let node = &unit.nodes[at as usize];
                 calls.insert(node.call.line);
+                // libc++ has two layers, one inlined into the other: the outer one is the fence.
+                let layer = |parent| operation(self.debug, unit, parent, || None);
+                if node.inlined() && layer(node.parent).is_some_and(|op| op.kind == OpKind::Fence) {
+                    continue;
+                }
                 let Some(entry) = node.entry_pc.filter(|&pc| self.image.code_at(pc).is_some()) else {
                     continue;
                 };
@@ -43,12 +49,24 @@ impl Orders<'_> {
                     Some(&(start, end)) if !node.inlined() => unit.lines().body(start, end),
                     _ => entry,
                 };
-                let instruction = node.ranges.iter().find_map(|&range| self.fence_in(range, decode));
+                let (mut instructions, mut called) = (Vec::new(), false);
+                for &range in &node.ranges {
+                    called |= self.fences_in(range, decode, &mut instructions);
+                }
+                // Unoptimised, the outer layer calls the inner one, which is a function of its own.
+                if called && instructions.is_empty() {
+                    continue;
+                }
                 let inside = Inside { unit, ops: vec![(at, op)] };
                 let info = self.stated(pc, &inside).or_else(|| self.told_by_text(&inside));
                 let info = info.unwrap_or_else(|| OrderInfo::new(Order::SeqCst, Source::Policy, Atomic::Yes));
-                if instruction.is_none() || info.runtime.is_some() {
-                    found.push(EmptyFence { pc, info, instruction });
+                if instructions.is_empty() || info.runtime.is_some() {
+                    let frames = match node.parent {
+                        // A real function: its own instructions are its place.
+                        NONE => self.debug.frames(pc),
+                        parent => self.debug.frames_from(unit, parent, self.debug.call_line(unit, node.call)),
+                    };
+                    found.push(EmptyFence { pc, info, frames, instructions });
                 }
             }
             // Every fence of AArch64 is an instruction.
@@ -60,17 +78,23 @@ impl Orders<'_> {
         (found, lost)
     }
 
-    fn fence_in(&self, (start, end): (u64, u64), decode: &Decode<'_>) -> Option<u64> {
-        let mut pc = start;
-        while pc < end {
-            let effect = decode(pc, self.image.code_at(pc)?)?;
+    /// The instructions of a range that are fences, as far as it can be decoded; whether a function that is a fence is
+    /// called.
+    fn fences_in(&self, (start, end): (u64, u64), decode: &Decode<'_>, found: &mut Vec<u64>) -> bool {
+        let (mut pc, mut called) = (start, false);
+        while pc < end.min(start.saturating_add(MAX_FENCE)) {
+            let Some(effect) = self.image.code_at(pc).and_then(|bytes| decode(pc, bytes)) else { break };
             let locked = |access: &Access| access.kind == AccessKind::Rmw && self.on_stack_top(access);
             if effect.fence.is_some() || effect.accesses.iter().any(locked) {
-                return Some(pc);
+                found.push(pc);
             }
-            pc = pc.checked_add(u64::from(effect.len.max(1)))?;
+            if let Flow::Call { target: Some(target) } = effect.flow {
+                called |= self.inside(target).is_some_and(|inside| inside.ops[0].1.kind == OpKind::Fence);
+            }
+            let Some(next) = pc.checked_add(u64::from(effect.len.max(1))) else { break };
+            pc = next;
         }
-        None
+        called
     }
 
     fn fences_of_text(
@@ -92,18 +116,23 @@ impl Orders<'_> {
         if texts.is_empty() {
             return;
         }
-        for ((_, path), mut positions) in self.positions(unit) {
+        // g++ and gcc give every statement a row, also if it has no code: what has none was not compiled (`#ifdef`).
+        let rows = unit.lines().rows();
+        let compiled = |path: &str, line: u32| {
+            let here = |file: u64| unit.line_file(file).as_deref() == Some(path);
+            !unit.gnu || rows.iter().any(|row| row.line == line && row.file.is_some_and(here))
+        };
+        for ((node, path), mut positions) in self.positions(unit) {
             let Some(fences) = texts.get(&path) else { continue };
             positions.sort_unstable();
             let (first, last) = (positions[0].0, positions[positions.len() - 1].0);
-            for &(line, column, order) in fences {
+            for &FenceText { line, columns: (column, open), order } in fences {
                 let at = (line, column);
                 // A sequentially consistent fence is an instruction, and in unoptimised Rust any fence is a call.
-                let called =
-                    |&((of, from), _): &Position| of == line && (column..column + CALL_WIDTH).contains(&from);
+                let called = |&((of, from), _): &Position| of == line && (column..=open).contains(&from);
                 let has_code =
                     order == Order::SeqCst || calls.contains(&line) || positions.iter().any(called);
-                if at < first || at > last || has_code {
+                if at < first || at > last || has_code || !compiled(&path, line) {
                     continue;
                 }
                 let split = positions.partition_point(|&(position, _)| position < at);
@@ -112,7 +141,9 @@ impl Orders<'_> {
                 match (before, after) {
                     (before, Some(pc)) if before.is_none_or(|before| before < pc) => {
                         let info = OrderInfo::new(order, Source::Text, Atomic::Yes);
-                        found.push(EmptyFence { pc, info, instruction: None });
+                        let line = SourceLine { file: path.clone(), line, column };
+                        let frames = self.debug.frames_from(unit, node, Some(line));
+                        found.push(EmptyFence { pc, info, frames, instructions: Vec::new() });
                     }
                     _ => {
                         lost.push(LostFence { line: SourceLine { file: path.clone(), line, column }, order });

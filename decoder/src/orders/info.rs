@@ -1,7 +1,7 @@
 //! What is said about the order of an access, and by whom.
 
 use super::ops::{Scale, failure_of};
-use crate::debug::{Context, EvalError, Lookup, SourceLine};
+use crate::debug::{Context, EvalError, Frame, Lookup, SourceLine};
 use crate::effect::AccessKind;
 use std::fmt;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl RuntimeOrder {
         };
         let order = one(&self.order)?;
         let failure = match &self.failure {
-            Some(lookup) => Some(one(lookup)?),
+            Some(lookup) => Some(failure_of(one(lookup)?)),
             None => self.cas.then(|| failure_of(order)),
         };
         Ok((order, failure))
@@ -114,6 +114,15 @@ pub enum Warning {
     Contradictory {
         /// The instruction.
         pc: u64,
+        /// What was taken.
+        taken: Order,
+    },
+    /// Debug information says less than the instruction gives, although the compiler had the choice.
+    WeakerThanCode {
+        /// The instruction.
+        pc: u64,
+        /// What debug information says.
+        stated: Order,
         /// What was taken.
         taken: Order,
     },
@@ -133,6 +142,12 @@ impl fmt::Display for Warning {
         match self {
             Warning::Contradictory { pc, taken } => {
                 write!(f, "{pc:#x}: debug information has several orders for this access; {taken} was taken")
+            }
+            Warning::WeakerThanCode { pc, stated, taken } => {
+                write!(
+                    f,
+                    "{pc:#x}: debug information says {stated}, the instruction gives more; {taken} was taken"
+                )
             }
             Warning::StrongerThanCode { pc, stated, isa } => {
                 write!(
@@ -188,8 +203,12 @@ pub struct EmptyFence {
     pub pc: u64,
     /// Its order.
     pub info: OrderInfo,
-    /// An instruction of it that makes the same fence on some paths: when a thread gets there too, it is one fence.
-    pub instruction: Option<u64>,
+    /// The functions that it belongs to, innermost first, each with its place in the source: the instruction at `pc`
+    /// belongs to what comes after it.
+    pub frames: Vec<Frame>,
+    /// Its instructions that make the same fence, on some paths or on all: when a thread gets to one of them too, it
+    /// is one fence.
+    pub instructions: Vec<u64>,
 }
 
 /// A fence of the source that has no instruction and whose place in the code cannot be told.

@@ -47,6 +47,21 @@ pub(crate) fn variable_name(debug: &Debug, unit: &Unit, entry: UnitOffset) -> Op
     unit.string(&die, gimli::DW_AT_name).map(|name| text(&name))
 }
 
+/// The type of a parameter or variable, and the unit that has it.
+pub(crate) fn variable_type<'a>(
+    debug: &'a Debug,
+    unit: &'a Unit,
+    entry: UnitOffset,
+) -> Option<(&'a Unit, UnitOffset)> {
+    let die = unit.unit.entry(entry).ok()?;
+    if let Some(of) = target(die.attr_value(gimli::DW_AT_type)) {
+        return debug.follow(unit, of);
+    }
+    let (unit, entry) = debug.follow(unit, target(die.attr_value(gimli::DW_AT_abstract_origin))?)?;
+    let die = unit.unit.entry(entry).ok()?;
+    debug.follow(unit, target(die.attr_value(gimli::DW_AT_type))?)
+}
+
 /// An atomic operation around an instruction.
 pub(crate) struct Instance<'a> {
     pub(crate) debug: &'a Debug,
@@ -75,6 +90,17 @@ impl Instance<'_> {
             Argument::Runtime(lookup) => Argument::Runtime(Lookup { indirect: self.op.indirect, ..lookup }),
             Argument::Known(_) | Argument::Contradictory(_) if self.op.indirect => Argument::Lost,
             found => found,
+        }
+    }
+
+    /// If a parameter or variable lies in the frame here: how far from the CFA. With `whole` only if it does so in
+    /// all of its scope.
+    pub(crate) fn frame_slot(&self, entry: UnitOffset, whole: bool) -> Option<i64> {
+        let die = self.unit.unit.entry(entry).ok()?;
+        let fixed = matches!(die.attr_value(gimli::DW_AT_location)?, AttributeValue::Exprloc(_));
+        match self.value(&die, 8) {
+            Argument::Runtime(lookup) if fixed || !whole => lookup.frame_slot(),
+            _ => None,
         }
     }
 

@@ -3,11 +3,12 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
 //! `instance` reads an operation's order argument, `source` reads source text,
-//! `classify` tells atomic from plain, `fences` finds fences without code, [`mod@file`] parses the user's file.
+//! `classify` tells atomic from plain, `slots` knows the frame of an operation, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
 
+mod calls;
 mod classify;
 mod fences;
 pub mod file;
@@ -15,8 +16,10 @@ mod info;
 mod instance;
 mod ops;
 mod registers;
+mod slots;
 mod source;
 
+pub use calls::AtomicCall;
 pub use info::{Assume, Atomic, EmptyFence, InsnOrders, LostFence, OrderInfo, RuntimeOrder, Source, Warning};
 pub use ops::OpKind;
 pub use registers::{Thread, dwarf_register};
@@ -84,7 +87,7 @@ impl<'a> Orders<'a> {
         });
         let fence = (effect.fence.is_some() || stack_fence).then(|| self.fence(pc, effect, inside.as_ref()));
         let accesses =
-            effect.accesses.iter().map(|access| self.access(pc, access, inside.as_ref())).collect();
+            effect.accesses.iter().map(|access| self.access(pc, access, effect, inside.as_ref())).collect();
         InsnOrders { accesses, fence }
     }
 
@@ -101,22 +104,53 @@ impl<'a> Orders<'a> {
         OrderInfo::new(isa, Source::Isa, Atomic::Yes)
     }
 
-    fn access(&self, pc: u64, access: &Access, inside: Option<&Inside<'_>>) -> OrderInfo {
+    fn access(
+        &self,
+        pc: u64,
+        access: &Access,
+        effect: &InsnEffect,
+        inside: Option<&Inside<'_>>,
+    ) -> OrderInfo {
         if let Some(info) = self.by_file(pc) {
             return info;
+        }
+        if self.pushes(access, effect) {
+            return OrderInfo::plain(Source::Isa);
         }
         if let Some(inside) = inside {
             match self.role(pc, access, inside) {
                 Role::Itself => {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
+                    let found = found.map(|info| self.with_lost_fence(access, inside, info));
                     return self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
-                Role::Unsure => return self.unsure(access),
+                Role::Unsure => {
+                    // Where a thread can tell, it can also tell whether the object is accessed at all.
+                    let told = self.stated(pc, inside).filter(|info| info.runtime.is_some());
+                    let told = told.map(|info| OrderInfo { atomic: Atomic::Unsure, ..info });
+                    return told.unwrap_or_else(|| self.unsure(access));
+                }
             }
         }
         self.outside(pc, access)
+    }
+
+    /// Rust's library counts references down by a release RMW, with an acquire fence after the last one (`Arc`). LLVM
+    /// keeps no trace of a fence without code, and the library's source is not there to ask: the RMW takes its part.
+    fn with_lost_fence(&self, access: &Access, inside: &Inside<'_>, info: OrderInfo) -> OrderInfo {
+        let is_release = access.kind == AccessKind::Rmw && info.order == Some(Order::Release);
+        if !is_release || self.image.arch() != Arch::X86_64 || !instance::is_rust(inside.unit) {
+            return info;
+        }
+        let caller = inside.ops.last().map(|&(node, _)| inside.unit.nodes[node as usize].call);
+        let caller = caller.and_then(|call| self.debug.call_line(inside.unit, call));
+        match caller.is_some_and(|line| line.file.contains("/rustc/") || line.file.contains("/rustlib/src/"))
+        {
+            true => OrderInfo { order: Some(Order::AcqRel), ..info },
+            false => info,
+        }
     }
 
     /// An atomic access whose order nobody states.
@@ -131,14 +165,19 @@ impl<'a> Orders<'a> {
         OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Unsure)
     }
 
-    /// AArch64's instructions state orders; debug information that claims more is not what any compiler makes.
+    /// AArch64's instructions state orders, so a compiler that knows an order makes just that one: if debug
+    /// information claims another, one of the two is wrong, and the stronger is taken.
     fn checked(&self, pc: u64, access: &Access, mut info: OrderInfo) -> OrderInfo {
-        if self.image.arch() == Arch::Aarch64
-            && let (Source::Dwarf, Some(stated)) = (info.from, info.order)
-            && !access.atomic
-            && stated > access.order
-            && access.order == Order::Relaxed
-        {
+        let (Arch::Aarch64, Source::Dwarf, Some(stated)) = (self.image.arch(), info.from, info.order) else {
+            return info;
+        };
+        // A compare-and-swap is one instruction for both of its orders, and g++ does not combine them with care.
+        let combined = info.failure.is_some_and(|failure| stronger(stated, failure) != stated);
+        if access.atomic && !combined && stronger(stated, access.order) != stated {
+            let taken = stronger(stated, access.order);
+            info.order = Some(taken);
+            info.warning.get_or_insert(Warning::WeakerThanCode { pc, stated, taken });
+        } else if !access.atomic && stated > access.order && access.order == Order::Relaxed {
             info.warning.get_or_insert(Warning::StrongerThanCode { pc, stated, isa: access.order });
         }
         info
@@ -179,7 +218,8 @@ impl<'a> Orders<'a> {
             {
                 let mut info = OrderInfo::new(order, Source::Dwarf, Atomic::Yes);
                 if cas {
-                    info.failure = instance.failure().order(op.scale).map(|(order, _)| order);
+                    // libc++ passes its one order on as both, and means what may fail of it.
+                    info.failure = instance.failure().order(op.scale).map(|(order, _)| failure_of(order));
                     info.failure =
                         info.failure.or_else(|| single(inside, self.debug).then(|| failure_of(order)));
                 }

@@ -4,6 +4,7 @@
 //! A function is known by its path (namespaces, types, name) as the debug information gives it, template and
 //! generic arguments removed.
 
+use crate::effect::AccessKind;
 use wmtrace_model::order::Order;
 
 /// What an atomic operation does.
@@ -19,6 +20,17 @@ pub enum OpKind {
     Cas,
     /// Orders other accesses.
     Fence,
+}
+
+impl OpKind {
+    /// The access that it makes.
+    pub const fn access(self) -> AccessKind {
+        match self {
+            OpKind::Load => AccessKind::Load,
+            OpKind::Store => AccessKind::Store,
+            OpKind::Rmw | OpKind::Cas | OpKind::Fence => AccessKind::Rmw,
+        }
+    }
 }
 
 /// How an order is written as a number.
@@ -188,7 +200,7 @@ fn member(name: &str) -> Option<Op> {
 
 /// A free function of `<atomic>`.
 fn free(name: &str) -> Option<Op> {
-    if name == "atomic_thread_fence" {
+    if matches!(name, "atomic_thread_fence" | "__cxx_atomic_thread_fence") {
         return op(OpKind::Fence, None);
     }
     let rest = match name.strip_prefix("__cxx_atomic_") {
@@ -241,6 +253,8 @@ mod tests {
         assert_eq!(kind("std::__atomic_base<int>::operator++"), Some((OpKind::Rmw, sc)));
         assert_eq!(kind("std::atomic<int*>::operator="), Some((OpKind::Store, sc)));
         assert_eq!(kind("std::atomic_thread_fence"), Some((OpKind::Fence, None)));
+        assert_eq!(kind("std::__1::__cxx_atomic_thread_fence"), Some((OpKind::Fence, None)));
+        assert_eq!(kind("std::__1::__cxx_atomic_load<int>"), Some((OpKind::Load, None)));
         assert_eq!(kind("std::__atomic_impl::compare_exchange_weak<int>"), Some((OpKind::Cas, None)));
         assert_eq!(kind("std::atomic_load<int>"), Some((OpKind::Load, sc)));
         assert_eq!(kind("std::atomic_flag_test_and_set_explicit"), Some((OpKind::Rmw, None)));

@@ -29,6 +29,15 @@ pub(crate) struct Statement {
     pub(crate) at: Option<usize>,
 }
 
+/// A fence in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FenceText {
+    pub(crate) line: u32,
+    /// From its name with all namespaces to its parenthesis: compilers point at either, or between.
+    pub(crate) columns: (u32, u32),
+    pub(crate) order: Order,
+}
+
 /// An atomic call in C.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Call {
@@ -87,8 +96,8 @@ impl Texts {
         }
     }
 
-    /// The fences that a file shows: line, column and order.
-    pub(crate) fn fences(&self, files: &dyn Files, path: &str) -> Vec<(u32, u32, Order)> {
+    /// The fences that a file shows.
+    pub(crate) fn fences(&self, files: &dyn Files, path: &str) -> Vec<FenceText> {
         let Some(lines) = self.file(files, path) else { return Vec::new() };
         let mut found = Vec::new();
         for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("fence(")) {
@@ -104,7 +113,10 @@ impl Texts {
                     && let &[argument] = arguments.as_slice()
                     && let Some(order) = order_in(argument)
                 {
-                    found.push((number as u32 + 1, at as u32 + 1, order));
+                    let path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+                    let start = line[..at].trim_end_matches(path).len();
+                    let columns = (start as u32 + 1, (at + word.len()) as u32 + 1);
+                    found.push(FenceText { line: number as u32 + 1, columns, order });
                 }
             }
         }
@@ -130,11 +142,34 @@ impl Texts {
         }
         let before: usize = lines[first..at].iter().map(|line| line.len() + 1).sum();
         let column = (line.column as usize).checked_sub(1).filter(|&column| column < lines[at].len());
-        Some(Statement { text: lines[first..=last].join("\n"), at: column.map(|column| before + column) })
+        let statement =
+            Statement { text: lines[first..=last].join("\n"), at: column.map(|column| before + column) };
+        Some(statement.without_header())
     }
 }
 
 impl Statement {
+    /// What is behind the condition of an `if` or a loop is a statement of its own.
+    fn without_header(mut self) -> Statement {
+        while let Some(at) = self.at {
+            let start = self.text.len() - self.text.trim_start().len();
+            let rest = &self.text[start..];
+            let name = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            let open = start + name + rest[name..].len() - rest[name..].trim_start().len();
+            if !matches!(&rest[..name], "if" | "while" | "for" | "switch")
+                || !self.text[open..].starts_with('(')
+            {
+                break;
+            }
+            let Some(end) = arguments(&self.text[open..]).map(|(_, len)| open + len).filter(|&end| end <= at)
+            else {
+                break;
+            };
+            self = Statement { text: self.text[end..].to_owned(), at: Some(at - end) };
+        }
+        self
+    }
+
     /// The identifiers, with their positions.
     pub(crate) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
         let text = &self.text;
@@ -151,7 +186,11 @@ impl Statement {
             let call = self.text[at + word.len()..].trim_start().starts_with('(');
             let shouted = word.len() > 2
                 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-            word.contains("atomic_")
+            // The standard library's own macros are attributes and casts.
+            let shouted = shouted && !word.starts_with("_GLIBCXX") && !word.starts_with("_LIBCPP");
+            // A fence is no access.
+            let fence = word.ends_with("atomic_thread_fence") || word.ends_with("atomic_signal_fence");
+            word.contains("atomic_") && !fence
                 || word.contains("__sync_")
                 || matches!(word, "asm" | "__asm" | "__asm__" | "volatile" | "__volatile__")
                 || call && shouted
@@ -195,7 +234,7 @@ fn values(kind: OpKind) -> usize {
 }
 
 /// What a C function or builtin does, and whether its order is an argument.
-fn c_function(name: &str) -> Option<(OpKind, bool)> {
+pub(super) fn c_function(name: &str) -> Option<(OpKind, bool)> {
     if let Some(rest) = name.strip_prefix("__sync_") {
         return match rest {
             "synchronize" => Some((OpKind::Fence, false)),
@@ -361,6 +400,14 @@ mod tests {
         assert_eq!(call("x.load(memory_order_relaxed", 3, OpKind::Load, Scale::C), None);
     }
 
+    #[test]
+    fn fences_with_their_extent() {
+        let text = "a(); std::atomic_thread_fence(std::memory_order_acquire); fence(SeqCst); fence(order);";
+        let found = Texts::default().fences(&One(text), "a.c");
+        let seen: Vec<_> = found.iter().map(|fence| (fence.columns, fence.order)).collect();
+        assert_eq!(seen, [((6, 30), Order::Acquire), ((59, 64), Order::SeqCst)]);
+    }
+
     fn statement(text: &str) -> Statement {
         Statement { text: text.to_owned(), at: None }
     }
@@ -390,7 +437,7 @@ mod tests {
         {
             assert!(statement(text).may_hide_atomics(), "{text}");
         }
-        for text in ["x = y + 1;", "p->next = NULL;", "f(A, b);"] {
+        for text in ["x = y + 1;", "p->next = NULL;", "f(A, b);", "std::atomic_thread_fence(o); x = 1;"] {
             assert!(!statement(text).may_hide_atomics(), "{text}");
         }
     }

@@ -9,7 +9,8 @@
 //!   it is also a full barrier follows from that under the hardware models; only where it changes nothing
 //!   (`lock or [rsp], 0`, by which compilers mean a fence) it is also a [`crate::effect::Fence`].
 //! - A read-modify-write without lock is a `LoadStore`: two events.
-//! - Non-temporal stores (MOVNT…) are plain stores.
+//! - Non-temporal stores (MOVNT…, MASKMOVDQU, MOVDIRI, MOVDIR64B) are plain stores, and marked: they are weaker than
+//!   others.
 //! - Writing a part of a register is writing the register. It counts as reading it only where the instruction
 //!   itself combines old and new (MOVHPS, a merging mask, CMOV), not because of the bits that it leaves alone.
 //! - A register combined with itself (`xor eax, eax`) counts as read.

@@ -150,6 +150,8 @@ pub(super) struct Shape {
     pub(super) lockable: bool,
     pub(super) fence: Option<Order>,
     pub(super) waits: bool,
+    /// Whether its stores are not kept in order with others.
+    pub(super) non_temporal: bool,
 }
 
 /// A shape that reads and writes its operands so.
@@ -164,6 +166,7 @@ pub(super) const fn ops(ops: &'static [Op]) -> Shape {
         lockable: false,
         fence: None,
         waits: false,
+        non_temporal: false,
     }
 }
 
@@ -232,6 +235,10 @@ impl Shape {
 
     pub(super) const fn fence(self, order: Order) -> Shape {
         Shape { fence: Some(order), ..self }
+    }
+
+    pub(super) const fn non_temporal(self) -> Shape {
+        Shape { non_temporal: true, ..self }
     }
 
     pub(super) const fn waits(self) -> Shape {

@@ -1,7 +1,9 @@
 //! Effects of x86-64 instructions by iced-x86: enough for compiled test functions, and independent of wmtrace's own
 //! decoder, so that what this suite finds is about orders only.
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+};
 use wmtrace_decoder::effect::{
     Access, AccessKind, Address, Extent, Fence, Flow, Index, InsnEffect, Reg, RegSet, Unit,
 };
@@ -56,6 +58,7 @@ pub(crate) fn effect(pc: u64, bytes: &[u8]) -> Option<InsnEffect> {
             order: if atomic { Order::SeqCst } else { Order::Relaxed },
             atomic: atomic && kind == AccessKind::Rmw,
             conditional: false,
+            non_temporal: false,
         });
     }
     let mut writes = RegSet::EMPTY;
@@ -65,13 +68,28 @@ pub(crate) fn effect(pc: u64, bytes: &[u8]) -> Option<InsnEffect> {
         }
     }
     let fence = (instruction.mnemonic() == Mnemonic::Mfence).then_some(Fence { order: Order::SeqCst });
+    let flow = match instruction.mnemonic() {
+        Mnemonic::Call if instruction.op0_kind() == OpKind::NearBranch64 => {
+            Flow::Call { target: Some(instruction.near_branch_target()) }
+        }
+        Mnemonic::Call => Flow::Call { target: None },
+        Mnemonic::Jmp if instruction.op0_kind() == OpKind::NearBranch64 => {
+            Flow::Jump { target: instruction.near_branch_target(), conditional: false }
+        }
+        Mnemonic::Jmp => Flow::IndirectJump,
+        Mnemonic::Ret => Flow::Return,
+        _ if instruction.is_jcc_short_or_near() => {
+            Flow::Jump { target: instruction.near_branch_target(), conditional: true }
+        }
+        _ => Flow::Next,
+    };
     Some(InsnEffect {
         len: instruction.len() as u8,
         accesses,
         fence,
         reads: RegSet::EMPTY,
         writes,
-        flow: Flow::Next,
+        flow,
         unit: Unit::Single,
         waits: false,
     })

@@ -9,6 +9,7 @@
 //!
 //! `cargo test -p wmtrace-decoder --test orders_suite -- --nocapture` prints the table.
 
+mod aarch64;
 mod beside;
 mod cases;
 mod effects;
@@ -16,7 +17,7 @@ mod emulate;
 
 use cases::Case;
 use emulate::{Machine, OBJECT};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -66,7 +67,9 @@ const fn config(
     Config { name, compiler, flags, optimised, source }
 }
 
-const CONFIGS: [Config; 19] = [
+const LIBCXX: &str = "-stdlib=libc++";
+
+const CONFIGS: [Config; 21] = [
     config("g++ -O0", "g++", &["-O0", "-g"], false, false),
     config("clang++ -O0", "clang++", &["-O0", "-g"], false, false),
     config("g++ -O1", "g++", &["-O1", "-g"], true, false),
@@ -83,6 +86,8 @@ const CONFIGS: [Config; 19] = [
     config("rustc release", "rustc", &["-g", "-O"], true, false),
     config("rustc debug, source", "rustc", &["-g"], false, true),
     config("rustc release, source", "rustc", &["-g", "-O"], true, true),
+    config("clang++ -O0 libc++", "clang++", &["-O0", "-g", LIBCXX], false, false),
+    config("clang++ -O2 libc++", "clang++", &["-O2", "-g", LIBCXX], true, false),
     // Line tables have no arguments: source text is all there is.
     config("g++ -O2 -g1, source", "g++", &["-O2", "-g1"], true, true),
     config("clang++ -O2 -g1, source", "clang++", &["-O2", "-g1"], true, true),
@@ -111,7 +116,11 @@ fn build(config: &Config, cases: &[Case]) -> Option<PathBuf> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => panic!("{}: {error}", config.name),
     };
-    assert!(result.status.success(), "{}: {}", config.name, String::from_utf8_lossy(&result.stderr));
+    let said = String::from_utf8_lossy(&result.stderr);
+    if config.flags.contains(&LIBCXX) && said.contains("'atomic' file not found") {
+        return None;
+    }
+    assert!(result.status.success(), "{}: {}", config.name, said);
     Some(output)
 }
 
@@ -191,10 +200,12 @@ fn judge(
 ) -> Outcome {
     let mut seen: Vec<Seen> = Vec::new();
     let mut plain = None;
-    let mut told: Option<u64> = None;
+    let mut told: Vec<u64> = Vec::new();
+    // Instructions that are called atomic without asking a thread: one for each operation that happens.
+    let mut claimed = BTreeSet::new();
     let result = Machine::new(image).run(start, &mut |machine, pc, _| {
         if let Some(fence) = fences.get(&pc) {
-            told = fence.instruction;
+            told = fence.instructions.clone();
             seen.push(Seen::new(machine, true, fence.info.clone()));
         }
         let Some(effect) = image.code_at(pc).and_then(|bytes| effects::effect(pc, bytes)) else { return };
@@ -203,14 +214,17 @@ fn judge(
         }
         let info = orders.at(pc, &effect);
         if case.kind == OpKind::Fence {
-            if let Some(fence) = info.fence.filter(|_| told != Some(pc)) {
+            if let Some(fence) = info.fence.filter(|_| !told.contains(&pc)) {
                 seen.push(Seen::new(machine, true, fence));
             }
             return;
         }
-        for (access, info) in effect.accesses.iter().zip(info.accesses) {
+        let at_rest = orders.without_thread(pc, &effect, &effects::effect).accesses;
+        for ((access, mut info), at_rest) in effect.accesses.iter().zip(info.accesses).zip(at_rest) {
             let addr = resolve(machine, pc, access);
-            let mut info = info;
+            if at_rest.atomic == Atomic::Yes {
+                claimed.insert((pc, (OBJECT..OBJECT + 16).contains(&addr)));
+            }
             if info.runtime.as_ref().is_some_and(|runtime| !runtime.is_own(machine, addr)) {
                 info.atomic = Atomic::No;
             }
@@ -239,6 +253,10 @@ fn judge(
     }
     if case.kind == OpKind::Fence && seen.len() != 1 {
         return Outcome::Missing(format!("{} fences", seen.len()));
+    }
+    if case.kind != OpKind::Fence && (claimed.len() != 1 || claimed.iter().any(|&(_, object)| !object)) {
+        let list: Vec<_> = claimed.iter().map(|(pc, object)| format!("{pc:#x} {object}")).collect();
+        return Outcome::Weaker(format!("called atomic, and whether it is the object: {list:?}"));
     }
     debug_assert!(seen.iter().all(|seen| seen.atomic || matches!(case.kind, OpKind::Load | OpKind::Store)));
     let worst = |outcome: &Outcome| match outcome {
@@ -329,7 +347,17 @@ fn orders_of_every_operation_are_recovered() {
             scope.spawn(|| {
                 while let Some(config) = { next.lock().expect("no panic").next() } {
                     let cases = if CONFIGS[config].compiler == "rustc" { &rust } else { &cpp };
-                    let row = measure(config, cases);
+                    // libc++ 14 has no atomic_ref. Unoptimised, it loads pointers and structures by way of a copy
+                    // that has no name: two accesses are called atomic, and only a thread can tell them apart.
+                    let libcxx = CONFIGS[config].flags.contains(&LIBCXX);
+                    let copied = |name: &str| {
+                        !CONFIGS[config].optimised
+                            && (name.starts_with("load_ptr") || name.starts_with("load_pair"))
+                    };
+                    let left_out =
+                        |case: &&Case| libcxx && (case.name.contains("_ref") || copied(&case.name));
+                    let cases: Vec<Case> = cases.iter().filter(|case| !left_out(case)).cloned().collect();
+                    let row = measure(config, &cases);
                     rows.lock().expect("no panic").push((config, row));
                 }
             });
@@ -385,6 +413,15 @@ fn orders_of_every_operation_are_recovered() {
         }
         if right * 100 < total * 99 {
             failures.push(format!("{}: {right} of {total} loads, stores, fences and CASes", config.name));
+        }
+        // An order that a wrapper passes on is no name in the source: with line tables alone it is unknown.
+        let lines = config.flags.contains(&"-g1");
+        let wrapped = row
+            .others
+            .iter()
+            .filter(|other| other.starts_with("wrapped_load_") && other.ends_with("Unknown(Policy)"));
+        if lines && wrapped.count() != 3 {
+            failures.push(format!("{}: what a wrapper passes on is unknown: {:?}", config.name, row.others));
         }
         if config.optimised && row.from.contains_key(Source::Runtime.name()) {
             failures.push(format!("{}: optimised code needs no thread to tell its orders", config.name));

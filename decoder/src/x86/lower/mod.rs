@@ -247,6 +247,7 @@ impl Lowering {
             order: Order::Relaxed,
             atomic: false,
             conditional: false,
+            non_temporal: self.shape.non_temporal && kind == AccessKind::Store,
         });
     }
 

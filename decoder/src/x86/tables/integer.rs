@@ -43,8 +43,10 @@ pub(super) static ROWS: &[Row] = &[
         X86_INS_CMP, X86_INS_TEST,
     ]),
     (ops(&[W, R]), &[
-        X86_INS_MOV, X86_INS_MOVABS, X86_INS_MOVSX, X86_INS_MOVSXD, X86_INS_MOVZX, X86_INS_MOVNTI,
-        X86_INS_MOVDIRI, X86_INS_RORX,
+        X86_INS_MOV, X86_INS_MOVABS, X86_INS_MOVSX, X86_INS_MOVSXD, X86_INS_MOVZX, X86_INS_RORX,
+    ]),
+    (ops(&[W, R]).non_temporal(), &[
+        X86_INS_MOVNTI, X86_INS_MOVDIRI,
     ]),
     (ops(&[W, R]).width(OperandSize), &[
         X86_INS_MOVBE,

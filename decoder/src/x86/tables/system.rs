@@ -106,7 +106,7 @@ pub(super) static ROWS: &[Row] = &[
     (ops(&[R]).width(AtMost(XSAVE_AREA)).reads(&[RAX, RDX]).writes_set(STATE), &[
         X86_INS_XRSTOR, X86_INS_XRSTOR64,
     ]),
-    (ops(&[]).form(MoveLine), &[
+    (ops(&[]).form(MoveLine).non_temporal(), &[
         X86_INS_MOVDIR64B,
     ]),
     (form(Syscall).reads(&[RFLAGS]).writes(&[RCX, R11, RFLAGS]), &[
