@@ -1,0 +1,12 @@
+//! futures 0.1.3, fixed in 0.1.4: the lock of a oneshot is given back by a release store, after which the receiver looks
+//! whether the sender is done. The load may overtake the store, and the sender may find the lock still taken: nobody
+//! wakes the receiver (store buffering). Found: a deadlock, models tso and c11.
+
+use futures::Future;
+
+fn main() {
+    let (sender, receiver) = futures::oneshot::<u32>();
+    let thread = std::thread::spawn(move || sender.complete(17));
+    assert_eq!(receiver.wait().unwrap(), 17);
+    thread.join().unwrap();
+}

@@ -1,0 +1,46 @@
+// Exceptions: caught in the thread, carried to another thread, and thrown through a callback of the C library.
+// Expect: clean
+#include <atomic>
+#include <cassert>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+
+std::atomic<int> caught{0};
+
+int compare(const void *a, const void *b) {
+    if (*static_cast<const int *>(a) == *static_cast<const int *>(b))
+        throw std::domain_error("equal");
+    return *static_cast<const int *>(a) - *static_cast<const int *>(b);
+}
+
+void work(std::exception_ptr &carried) {
+    int numbers[] = {2, 2};
+    try {
+        std::qsort(numbers, 2, sizeof *numbers, compare);
+    } catch (const std::domain_error &) {
+        caught.fetch_add(1);
+    }
+    try {
+        throw std::runtime_error("carried");
+    } catch (...) {
+        carried = std::current_exception();
+    }
+}
+
+int main() {
+    std::exception_ptr carried[2];
+    std::thread first(work, std::ref(carried[0])), second(work, std::ref(carried[1]));
+    first.join();
+    second.join();
+    for (std::exception_ptr &one : carried) {
+        try {
+            std::rethrow_exception(one);
+        } catch (const std::runtime_error &) {
+            caught.fetch_add(1);
+        }
+    }
+    assert(caught == 4);
+    return 0;
+}
