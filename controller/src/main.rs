@@ -1,32 +1,45 @@
 //! `wmtrace`: weak-memory testing. See `wmtrace --help`.
 
+mod bug;
+mod campaign;
 mod cli;
+mod engine;
+mod events;
 mod exit;
+mod explain;
 mod inspect;
+mod launch;
 mod litmus;
+mod os;
+mod replay;
+mod report;
+mod saved;
+mod target;
 mod text;
 
 use clap::Parser as _;
 use cli::{Cli, Command};
 use exit::Exit;
+use launch::Step;
 use std::io::{self, ErrorKind, Write as _, stderr, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match Cli::parse().checked() {
-        Ok(Command::Litmus(options)) => {
-            let mut exit = Exit::Clean;
-            let written = litmus::main(&options, &mut stdout().lock(), &mut stderr(), &mut exit);
-            ended(written, exit)
-        }
-        Ok(Command::Inspect(options)) => {
-            let mut exit = Exit::Clean;
-            let written = inspect::main(&options, &mut stdout().lock(), &mut stderr(), &mut exit);
-            ended(written, exit)
-        }
+    let command = match Cli::parse().checked() {
+        Ok(command) => command,
         // clap's way out: the message and the usage on stderr, status 2.
         Err(error) => error.exit(),
-    }
+    };
+    let mut exit = Exit::Clean;
+    let (out, err) = (&mut stdout().lock(), &mut stderr());
+    let written = match command {
+        Command::Test(options) => campaign::command::main(&Step, &options, out, err, &mut exit),
+        Command::Replay(options) => replay::main(&Step, &options, out, err, &mut exit),
+        Command::Explain(options) => explain::main(&Step, &options, out, err, &mut exit),
+        Command::Litmus(options) => litmus::main(&options, out, err, &mut exit),
+        Command::Inspect(options) => inspect::main(&options, out, err, &mut exit),
+    };
+    ended(written, exit)
 }
 
 /// The status of a command whose report was written, or not.

@@ -22,6 +22,25 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
+/// The same for text of several lines.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let lines = text.split('\n').map(|line| Printable(&line.replace('\t', "    ")).to_string());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// JSON in which no control character is left: JSON itself demands that only of those below U+0020.
+pub(crate) fn printable_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for char in json.chars() {
+        match char {
+            // Can only be inside a string: JSON has none of them outside.
+            '\u{7f}'..='\u{9f}' => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,5 +49,18 @@ mod tests {
     fn control_characters_are_escaped() {
         let shown = Printable("SB\u{1b}[31m é\r\u{202e}").to_string();
         assert_eq!(shown, "SB\\u{1b}[31m é\\u{d}\\u{202e}");
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(printable_lines("a\tb\n\r\u{9b}31m\n"), "a    b\n\\u{d}\\u{9b}31m\n");
+    }
+
+    #[test]
+    fn json_has_no_control_characters_and_says_the_same() {
+        let value = serde_json::json!({"a\u{7f}": "\u{9b}31m \u{1b} é"});
+        let text = printable_json(&value.to_string());
+        assert!(!text.chars().any(char::is_control), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

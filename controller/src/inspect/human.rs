@@ -2,13 +2,13 @@
 
 use super::files::hex;
 use super::json::{arch, atomic};
-use super::scan::{Entry, Op, Report, states};
+use super::scan::{Entry, Op, Report, Unknown, states};
 use crate::text::Printable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wmtrace_decoder::orders::Atomic;
 
-/// How many unsupported instructions are shown; the JSON has all.
+/// How many kinds of unsupported instructions are shown; the JSON has all.
 const SHOWN: usize = 10;
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -49,7 +49,8 @@ fn table(entries: &[Entry], out: &mut dyn Write) -> io::Result<()> {
 fn cells(entry: &Entry) -> [String; 6] {
     let info = &entry.info;
     let op = match entry.op {
-        Op::Fence => entry.op.name().to_owned(),
+        // A fence has no width, and that of a call may be an argument.
+        op if entry.width == 0 => op.name().to_owned(),
         op => format!("{}{}", op.name(), u32::from(entry.width) * 8),
     };
     let mut order = info.order.map_or("?", |order| order.name()).to_owned();
@@ -107,13 +108,27 @@ fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if plain + unsure > 0 {
         writeln!(out, "  plain accesses {plain}, unsure {unsure}")?;
     }
-    if !report.unsupported.is_empty() {
-        writeln!(out, "  unsupported {}", report.unsupported.len())?;
+    unsupported(&report.unsupported, out)
+}
+
+/// What is not known, each kind once, with its first place.
+fn unsupported(unknown: &[Unknown], out: &mut dyn Write) -> io::Result<()> {
+    if unknown.is_empty() {
+        return Ok(());
     }
-    for unknown in report.unsupported.iter().take(SHOWN) {
-        writeln!(out, "    {:#x}  {}  {}", unknown.pc, hex(&unknown.bytes), Printable(&unknown.text))?;
+    let mut kinds: BTreeMap<String, (&Unknown, usize)> = BTreeMap::new();
+    for one in unknown {
+        // The operands differ, the mnemonic and what is wrong with it do not: `insb byte ptr [rdi], dx: input`.
+        let (text, reason) = one.text.split_once(": ").unwrap_or((&one.text, ""));
+        let mnemonic = if reason.is_empty() { text } else { text.split(' ').next().unwrap_or(text) };
+        kinds.entry(format!("{mnemonic}: {reason}")).or_insert((one, 0)).1 += 1;
     }
-    if report.unsupported.len() > SHOWN {
+    writeln!(out, "  unsupported {}", unknown.len())?;
+    for (one, count) in kinds.values().take(SHOWN) {
+        let again = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+        writeln!(out, "    {:#x}  {}  {}{again}", one.pc, hex(&one.bytes), Printable(&one.text))?;
+    }
+    if kinds.len() > SHOWN {
         writeln!(out, "    … (--format json has all)")?;
     }
     Ok(())

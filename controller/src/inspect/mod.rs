@@ -1,11 +1,12 @@
 //! `wmtrace inspect`: the atomics and fences of a program, their orders, and where these came from.
 
-mod files;
+pub(crate) mod files;
 mod human;
 mod json;
-mod machine;
+pub(crate) mod machine;
 mod names;
 mod scan;
+mod stretches;
 
 use crate::cli::{Format, InspectOptions};
 use crate::exit::Exit;
@@ -15,7 +16,7 @@ use scan::Report;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
-use wmtrace_decoder::debug::Debug;
+use wmtrace_decoder::debug::{Debug, demangle};
 use wmtrace_decoder::image::Image;
 use wmtrace_decoder::orders::file::OrdersFile;
 use wmtrace_decoder::orders::{Options, Orders};
@@ -30,7 +31,7 @@ pub(crate) fn main(
     err: &mut dyn Write,
     exit: &mut Exit,
 ) -> io::Result<()> {
-    let report = match inspect(options) {
+    let report = match inspect(options, ProgramFiles::new(&options.program)) {
         Ok(report) => report,
         Err(message) => {
             *exit = Exit::Usage;
@@ -55,7 +56,7 @@ pub(crate) fn main(
 }
 
 /// The report, or what is wrong with the input.
-fn inspect(options: &InspectOptions) -> Result<Report, String> {
+fn inspect(options: &InspectOptions, opened: ProgramFiles) -> Result<Report, String> {
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let read = |path: &Path, max| files::read(path, max).map_err(|error| at(path, &error));
 
@@ -68,10 +69,17 @@ fn inspect(options: &InspectOptions) -> Result<Report, String> {
             Some(Arc::new(parsed.map_err(|error| format!("{}:{error}", path.display()))?))
         }
     };
-    let bytes: Arc<[u8]> = Arc::from(read(program, files::MAX_BINARY)?);
+    let bytes = files::read_shared(program, files::MAX_BINARY).map_err(|error| at(program, &error))?;
     let image = Image::parse(Arc::clone(&bytes)).map_err(|error| at(program, &error))?;
     linked(&bytes).map_err(|error| at(program, &error))?;
-    let debug = Debug::new(&image, Arc::new(ProgramFiles::new(program)));
+    let mut debug = Debug::new(&image, Arc::new(opened));
+    if let Some(function) = &options.function {
+        // Most of a large program has nothing to do with one function: only the units that may are read.
+        let called = |name: &str| names::is_function(&demangle(name), function);
+        let also: Vec<u64> =
+            image.symbols().iter().filter(|symbol| called(&symbol.name)).map(|symbol| symbol.addr).collect();
+        debug.only(names::identifier(function), &also);
+    }
     let module = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let orders = Orders::new(&image, &debug, Options { assume: options.assume, file: rules, module });
     Ok(scan::scan(options, &image, &debug, &orders))
@@ -84,5 +92,49 @@ fn linked(elf: &[u8]) -> Result<(), &'static str> {
         Some([1, 0]) => Err("unsupported ELF file: an object file (link it first)"),
         Some([4, 0]) => Err("unsupported ELF file: a core dump"),
         _ => Err("unsupported ELF file: neither a program nor a shared object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// The debug files of a distribution, in a directory of the test's.
+    #[test]
+    fn separate_debug_files_by_build_id() {
+        let directory = std::env::temp_dir().join(format!("wmtrace-build-id-{}", std::process::id()));
+        let root = directory.join("debug");
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::write(directory.join("orders.cpp"), include_str!("../../tests/inspect/orders.cpp")).unwrap();
+        let run = |tool: &str, arguments: &str| {
+            let status = Command::new(tool).args(arguments.split(' ')).current_dir(&directory).status();
+            assert!(status.unwrap().success(), "{tool} {arguments}");
+        };
+        run("g++", "-std=c++17 -O2 -g -Wl,--build-id orders.cpp -o whole");
+        run("objcopy", "--strip-all whole orders");
+        let options = InspectOptions {
+            program: directory.join("orders"),
+            function: None,
+            all: false,
+            format: Format::Json,
+            orders: None,
+            assume: wmtrace_decoder::orders::Assume::default(),
+        };
+        let report = || inspect(&options, ProgramFiles::below(&options.program, &root)).unwrap();
+        let without = report();
+        assert!(!without.known);
+        let id = without.build_id.unwrap();
+        let place = root.join(".build-id").join(&id[..2]);
+        std::fs::create_dir_all(&place).unwrap();
+        run("objcopy", &format!("--only-keep-debug whole {}/{}.debug", place.display(), &id[2..]));
+        let with = report();
+        assert!(with.known && with.entries.len() > without.entries.len());
+        assert!(with.entries.iter().any(|entry| entry.function.as_deref() == Some("load_acquire()")));
+        // Another program's file does not count, whatever it is called.
+        run("g++", "-std=c++17 -O1 -g -Wl,--build-id orders.cpp -o other");
+        run("objcopy", &format!("--only-keep-debug other {}/{}.debug", place.display(), &id[2..]));
+        assert!(!report().known);
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -15,7 +15,11 @@ pub(super) fn written(frames: &[Frame]) -> Option<&Frame> {
     ];
     let library = |frame: &Frame| {
         let name = frame.function.trim_start_matches('<');
-        LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+        // Line tables have bare names (`atomic_load<u32>`), but know the file.
+        let file = frame.line.as_ref().map_or("", |line| line.file.as_str());
+        file.ends_with("/core/src/sync/atomic.rs")
+            || file.ends_with("/bits/atomic_base.h")
+            || LIBRARY.iter().any(|prefix| name.starts_with(prefix))
             // A template's name begins with its result: `bool std::atomic_…<int>(…)`.
             || name.split_once(' ').is_some_and(|(result, name)| {
                 !result.contains(['(', '<', ':']) && LIBRARY.iter().any(|prefix| name.starts_with(prefix))
@@ -32,9 +36,48 @@ pub(super) fn is_function(name: &str, wanted: &str) -> bool {
     ends(name) || ends(short)
 }
 
+/// The identifier that every function of this name has in its own: `push` of `q::Queue<int>::push(int)`. Empty if that
+/// cannot be told (`{{closure}}`).
+pub(super) fn identifier(wanted: &str) -> &str {
+    let (mut depth, mut start) = (0_u32, 0);
+    let mut before = ' ';
+    for (at, c) in wanted.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 && at > 0 => break,
+            ':' if depth == 0 && before == ':' => start = at + 1,
+            _ => {}
+        }
+        before = c;
+    }
+    let own = wanted[start..].trim_start_matches('~');
+    own.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wmtrace_decoder::debug::SourceLine;
+
+    #[test]
+    fn identifiers_of_functions() {
+        let expected = [
+            ("push", "push"),
+            ("q::Queue<std::map<int, a::b>>::push(std::string)", "push"),
+            ("Queue::~Queue()", "Queue"),
+            ("f<int>", "f"),
+            ("main::{lambda(int)#1}::operator()(int) const", ""),
+            ("Queue::operator+=", "operator"),
+            ("<a::B as c::D>::e", "e"),
+            ("a::b::{{closure}}", ""),
+            ("(anonymous namespace)::f(int)", "f"),
+            ("", ""),
+        ];
+        for (wanted, word) in expected {
+            assert_eq!(identifier(wanted), word, "{wanted}");
+        }
+    }
 
     #[test]
     fn functions_by_name() {
@@ -59,6 +102,13 @@ mod tests {
             written(&[frame("std::atomic<int>::load() const", false)]).unwrap().function,
             "std::atomic<int>::load() const"
         );
+        let line =
+            SourceLine { file: "/rust/library/core/src/sync/atomic.rs".into(), line: 3890, column: 24 };
+        let bare = [
+            Frame { function: "atomic_load<u32>".into(), inlined: true, line: Some(line) },
+            frame("pop", false),
+        ];
+        assert_eq!(written(&bare).unwrap().function, "pop");
         let template = [frame("Queue<std::atomic<int> >::push()", true), frame("main", false)];
         assert_eq!(written(&template).unwrap().function, "Queue<std::atomic<int> >::push()");
     }

@@ -6,12 +6,15 @@
 use super::files::hex;
 use super::machine::Decoder;
 use super::names::{is_function, written};
+use super::stretches::{Stretch, stretches};
 use crate::cli::InspectOptions;
 use std::collections::{BTreeMap, BTreeSet};
-use wmtrace_decoder::debug::{Debug, SourceLine, demangle};
-use wmtrace_decoder::effect::{Access, AccessKind, Arch, Extent, Flow, Unsupported};
+use wmtrace_decoder::debug::{Debug, Frame, SourceLine, demangle};
+use wmtrace_decoder::effect::{AccessKind, Arch, Extent, Flow, InsnEffect, RegSet, Unsupported};
 use wmtrace_decoder::image::Image;
-use wmtrace_decoder::orders::{Assume, Atomic, EmptyFence, OrderInfo, Orders, Source};
+use wmtrace_decoder::orders::{
+    Assume, Atomic, AtomicCall, EmptyFence, InsnOrders, OpKind, OrderInfo, Orders, Source,
+};
 use wmtrace_decoder::x86;
 use wmtrace_model::order::Order;
 
@@ -28,6 +31,15 @@ pub(super) enum Op {
 }
 
 impl Op {
+    const fn of(kind: OpKind) -> Op {
+        match kind {
+            OpKind::Load => Op::Load,
+            OpKind::Store => Op::Store,
+            OpKind::Rmw | OpKind::Cas => Op::Rmw,
+            OpKind::Fence => Op::Fence,
+        }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Op::Load => "load",
@@ -86,6 +98,8 @@ struct Scan<'a> {
     empty: BTreeMap<u64, Vec<EmptyFence>>,
     /// Instructions that are the same fence as one of those.
     instead: BTreeMap<u64, Order>,
+    /// The function that is looked at, for instructions whose name debug information does not know.
+    current: String,
     /// Whether the function that was asked for has been seen.
     seen: bool,
     entries: Vec<Entry>,
@@ -104,15 +118,16 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
         decoder,
         empty: BTreeMap::new(),
         instead: BTreeMap::new(),
+        current: String::new(),
         seen: false,
         entries: Vec::new(),
         unsupported: Vec::new(),
         warnings: BTreeSet::new(),
     };
     for fence in found {
-        if let Some(pc) = fence.instruction
-            && let Some(effect) = image.code_at(pc).and_then(|bytes| scan.decoder.decode(pc, bytes).ok())
-        {
+        for &pc in &fence.instructions {
+            let effect = image.code_at(pc).and_then(|bytes| scan.decoder.decode(pc, bytes).ok());
+            let Some(effect) = effect else { continue };
             scan.instead.insert(pc, effect.fence.map_or(Order::SeqCst, |fence| fence.order));
         }
         scan.empty.entry(fence.pc).or_default().push(fence);
@@ -125,6 +140,7 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
         ));
     }
     scan.sweep(image);
+    scan.warnings.extend(debug.absent().iter().map(ToString::to_string));
     if let Some(function) = options.function.as_ref().filter(|_| !scan.seen) {
         scan.warnings.insert(format!("no function '{function}' with anything to list"));
     }
@@ -141,20 +157,28 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
 
 impl Scan<'_> {
     fn sweep(&mut self, image: &Image) {
-        let mut stretches: Vec<(u64, u64, Option<String>)> =
-            image.functions().into_iter().map(|f| (f.start, f.end, f.name)).collect();
-        if stretches.is_empty() {
-            stretches = image.code().iter().map(|code| (code.addr, code.end(), None)).collect();
+        let (stretches, left_out) = stretches(image);
+        if left_out > 0 && self.options.function.is_none() {
+            self.warnings.insert(format!(
+                "{left_out} bytes among the code are in no function that symbols or unwind information know \
+                 (constants, or assembly): they were not looked at"
+            ));
         }
         let mut pc = 0;
-        for (start, end, name) in stretches {
+        for Stretch { start, end, name } in stretches {
             pc = start.max(pc);
-            let wanted = match (&self.options.function, &name) {
-                (None, _) => true,
-                (Some(wanted), Some(name)) => is_function(&demangle(name), wanted),
-                (Some(_), None) => false,
-            };
+            self.current = demangle(&name);
+            let wanted =
+                self.options.function.as_ref().is_none_or(|wanted| is_function(&self.current, wanted));
             self.seen |= wanted;
+            // Another function, and nothing that was asked for is inlined into it: a large program is mostly this.
+            if self.options.function.is_some()
+                && !wanted
+                && !self.debug.covers(start, end)
+                && !self.asked_for(&self.debug.frames(start))
+            {
+                continue;
+            }
             while pc < end {
                 let Some(bytes) = image.code_at(pc) else { break };
                 let len = self.instruction(pc, bytes, wanted);
@@ -167,77 +191,69 @@ impl Scan<'_> {
     /// Lists what the instruction does; its length.
     fn instruction(&mut self, pc: u64, bytes: &[u8], wanted: bool) -> usize {
         for fence in self.empty.remove(&pc).unwrap_or_default() {
-            let isa = fence.instruction.and_then(|at| self.instead.get(&at).copied());
-            self.list(pc, "", Op::Fence, 0, fence.info, isa);
+            let isa = fence.instructions.iter().filter_map(|at| self.instead.get(at).copied());
+            let isa = isa.reduce(|a, b| if b < a { b } else { a });
+            self.list(&fence.frames, "", Item { pc, op: Op::Fence, width: 0, info: fence.info, isa });
         }
         let effect = match self.decoder.decode(pc, bytes) {
             Ok(effect) => effect,
             Err(unsupported) => return self.unknown(unsupported, bytes, wanted),
         };
         let len = usize::from(effect.len).max(1);
+        // A tail call is a jump.
+        if let Flow::Call { target: Some(target) } | Flow::Jump { target, conditional: false } = effect.flow
+            && let Some(call) = self.orders.call(pc, target)
+        {
+            let text = format!("{} <{}>", self.decoder.text(pc, bytes).unwrap_or_default(), call.name);
+            let AtomicCall { kind, width, info, isa, .. } = call;
+            self.list(&self.debug.frames(pc), &text, Item { pc, op: Op::of(kind), width, info, isa });
+        }
         if effect.accesses.is_empty() && effect.fence.is_none() {
             return len;
         }
-        let orders = self.orders.at(pc, &effect);
-        let is_fence = orders.fence.is_some();
-        let mut text = None;
-        let mut text = |scan: &Self| {
-            text.get_or_insert_with(|| scan.decoder.text(pc, bytes).unwrap_or_default()).clone()
-        };
-        if let Some(info) = orders.fence.filter(|_| !self.instead.contains_key(&pc)) {
-            let isa = effect.fence.map_or(Order::SeqCst, |fence| fence.order);
-            let shown = text(self);
-            self.list(pc, &shown, Op::Fence, 0, info, Some(isa));
-        }
-        for (access, info) in effect.accesses.iter().zip(orders.accesses) {
-            // `lock or [rsp], 0` is how compilers write a fence: the access itself is nobody's.
-            let only_fence = is_fence
-                && access.kind == AccessKind::Rmw
-                && access.address.base == Some(x86::regs::RSP)
-                && info.from == Source::Isa;
-            // Unoptimised code calls functions in the middle of an operation: the return address is no atomic.
-            let return_address = info.from == Source::Runtime
-                && !access.atomic
-                && matches!(effect.flow, Flow::Call { .. } | Flow::Return);
-            let listed = (access.atomic || info.atomic == Atomic::Yes) && !only_fence && !return_address;
-            if listed || self.options.all {
-                let shown = text(self);
-                self.access(pc, &shown, access, info);
+        let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
+        let orders = self.orders.without_thread(pc, &effect, &decode);
+        let items = items(pc, &effect, orders, self.options.all, self.instead.contains_key(&pc));
+        if !items.is_empty() {
+            let frames = self.debug.frames(pc);
+            let text = self.decoder.text(pc, bytes).unwrap_or_default();
+            for item in items {
+                self.list(&frames, &text, item);
             }
         }
         len
     }
 
-    fn access(&mut self, pc: u64, text: &str, access: &Access, info: OrderInfo) {
-        let (width, isa) = (width(access.extent), Some(access.order));
-        match access.kind {
-            AccessKind::Load => self.list(pc, text, Op::Load, width, info, isa),
-            AccessKind::Store => self.list(pc, text, Op::Store, width, info, isa),
-            AccessKind::Rmw => self.list(pc, text, Op::Rmw, width, info, isa),
-            AccessKind::LoadStore => {
-                self.list(pc, text, Op::Load, width, half(&info, AccessKind::Load), isa);
-                self.list(pc, text, Op::Store, width, half(&info, AccessKind::Store), isa);
-            }
-        }
-    }
-
-    fn list(&mut self, pc: u64, text: &str, op: Op, width: u16, info: OrderInfo, isa_order: Option<Order>) {
-        let frames = self.debug.frames(pc);
-        if let Some(function) = &self.options.function {
-            if !frames.iter().any(|frame| is_function(&frame.function, function)) {
+    fn list(&mut self, frames: &[Frame], text: &str, item: Item) {
+        let named = [Frame { function: self.current.clone(), inlined: false, line: None }];
+        let frames = if frames.is_empty() { &named } else { frames };
+        if self.options.function.is_some() {
+            if !self.asked_for(frames) {
                 return;
             }
             self.seen = true;
         }
-        if let Some(warning) = &info.warning {
+        if let Some(warning) = &item.info.warning {
             self.warnings.insert(warning.to_string());
         }
-        let outer = frames.last().map(|frame| frame.function.clone());
-        let written = written(&frames);
-        let function = written.map(|frame| frame.function.clone());
-        let line = written.and_then(|frame| frame.line.clone()).filter(|line| line.line != 0);
-        let text = text.to_owned();
-        self.entries.push(Entry { pc, outer, function, line, text, op, width, info, isa_order });
+        let written = written(frames);
+        self.entries.push(Entry {
+            pc: item.pc,
+            outer: frames.last().map(|frame| frame.function.clone()),
+            function: written.map(|frame| frame.function.clone()),
+            line: written.and_then(|frame| frame.line.clone()).filter(|line| line.line != 0),
+            text: text.to_owned(),
+            op: item.op,
+            width: item.width,
+            info: item.info,
+            isa_order: item.isa,
+        });
+    }
+
+    /// Whether one of the functions is the one that was asked for.
+    fn asked_for(&self, frames: &[Frame]) -> bool {
+        let wanted = self.options.function.as_deref().unwrap_or_default();
+        frames.iter().any(|frame| is_function(&frame.function, wanted))
     }
 
     fn unknown(&mut self, unsupported: Unsupported, bytes: &[u8], wanted: bool) -> usize {
@@ -265,13 +281,67 @@ impl Scan<'_> {
     }
 }
 
-/// The order of one half of an access that is not one event.
+/// An access or a fence, before anybody says where it is.
+struct Item {
+    pc: u64,
+    op: Op,
+    width: u16,
+    info: OrderInfo,
+    isa: Option<Order>,
+}
+
+/// What an instruction does that is to be listed; with `told`, its fence is listed elsewhere.
+fn items(pc: u64, effect: &InsnEffect, orders: InsnOrders, all: bool, told: bool) -> Vec<Item> {
+    let mut items = Vec::new();
+    let is_fence = orders.fence.is_some();
+    if let Some(info) = orders.fence.filter(|_| !told && is_barrier(effect)) {
+        let isa = Some(effect.fence.map_or(Order::SeqCst, |fence| fence.order));
+        items.push(Item { pc, op: Op::Fence, width: 0, info, isa });
+    }
+    for (access, info) in effect.accesses.iter().zip(orders.accesses) {
+        // `lock or [rsp], 0` is how compilers write a fence: the access itself is nobody's.
+        let only_fence = is_fence
+            && access.kind == AccessKind::Rmw
+            && access.address.base == Some(x86::regs::RSP)
+            && info.from == Source::Isa;
+        if only_fence || !(all || access.atomic || info.atomic == Atomic::Yes) {
+            continue;
+        }
+        let mut item = |op, info| {
+            items.push(Item { pc, op, width: width(access.extent), info, isa: Some(access.order) });
+        };
+        match access.kind {
+            AccessKind::Load => item(Op::Load, half(&info, AccessKind::Load)),
+            AccessKind::Store => item(Op::Store, half(&info, AccessKind::Store)),
+            AccessKind::Rmw => item(Op::Rmw, info),
+            AccessKind::LoadStore => {
+                item(Op::Load, half(&info, AccessKind::Load));
+                item(Op::Store, half(&info, AccessKind::Store));
+            }
+        }
+    }
+    items
+}
+
+/// Whether an instruction is meant as a fence. CPUID orders memory too, but only because it waits for everything: what
+/// it is for is in the registers that it writes, and no compiler makes a fence of it.
+fn is_barrier(effect: &InsnEffect) -> bool {
+    !effect.accesses.is_empty() || effect.writes == RegSet::EMPTY
+}
+
+/// The order of one half of what the source has as one operation: of `add [x], 1`, of a loop of exclusives.
 fn half(info: &OrderInfo, kind: AccessKind) -> OrderInfo {
+    let stated = matches!(info.from, Source::Dwarf | Source::Text);
     let order = match (info.order, kind) {
         (Some(Order::AcqRel), kind) => Some(Assume::AcqRel.order(kind)),
+        (Some(Order::Release), AccessKind::Load) | (Some(Order::Acquire), AccessKind::Store) if stated => {
+            Some(Order::Relaxed)
+        }
         (order, _) => order,
     };
-    OrderInfo { order, ..info.clone() }
+    // A compare-and-swap that fails has only loaded.
+    let failure = info.failure.filter(|_| kind != AccessKind::Store);
+    OrderInfo { order, failure, ..info.clone() }
 }
 
 /// Bytes, or bytes of one element where the number of elements is in a register.
@@ -301,7 +371,7 @@ pub(super) const fn states(from: Source, arch: Arch) -> bool {
 fn known(entries: &[Entry], arch: Arch, debug: &Debug) -> bool {
     let mut atomics = entries.iter().filter(|entry| entry.info.atomic == Atomic::Yes).peekable();
     match atomics.peek() {
-        None => arch == Arch::Aarch64 || debug.units().0 > 0,
+        None => arch == Arch::Aarch64 || debug.units().0 > 0 && debug.absent().is_empty(),
         Some(_) => atomics.any(|entry| states(entry.info.from, arch)),
     }
 }

@@ -132,6 +132,7 @@ fn operation(label: &Label, instr: Option<&Instr>) -> &'static str {
         (Label::Wake { .. }, _) => "wake",
         (Label::Alloc { .. }, _) => "alloc",
         (Label::Free { .. }, _) => "free",
+        (Label::Foreign { .. }, _) => "foreign",
     }
 }
 

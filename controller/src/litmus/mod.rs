@@ -2,13 +2,13 @@
 //! reports.
 
 mod dot;
-mod events;
+pub(crate) mod events;
 #[cfg(test)]
 mod fuzz;
 mod human;
 mod input;
 mod json;
-mod names;
+pub(crate) mod names;
 mod progress;
 mod run;
 mod tally;

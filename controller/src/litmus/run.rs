@@ -71,9 +71,9 @@ fn sample(
         if tally.is_full() {
             break;
         }
-        let (events, communications) = machine.counts();
+        let (steps, communications) = machine.counts();
         let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        plan.observe(clamped(events), clamped(communications));
+        plan.observe(clamped(steps), clamped(communications));
         *machine.strategy_mut() = strategy_for(plan.next_execution());
         machine.reset();
     }

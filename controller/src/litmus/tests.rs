@@ -29,7 +29,7 @@ pub(super) fn options(arguments: &[&str]) -> LitmusOptions {
     let command_line = ["wmtrace", "litmus", "SB.litmus"].iter().chain(arguments);
     match Cli::try_parse_from(command_line).and_then(Cli::checked) {
         Ok(Command::Litmus(options)) => options,
-        Ok(Command::Inspect(_)) => unreachable!("the line says litmus"),
+        Ok(_) => unreachable!("the line says litmus"),
         Err(error) => panic!("{error}"),
     }
 }

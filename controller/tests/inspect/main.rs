@@ -1,6 +1,12 @@
 //! `wmtrace inspect` on programs that g++ compiles, on itself, on a stripped program, and on what is no program.
 
+mod aarch64;
+mod elsewhere;
+mod functions;
+mod real_programs;
+
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -103,13 +109,16 @@ fn orders_of_optimised_cpp() {
     assert_eq!((&cas["width"], &cas["atomic"]), (&4.into(), &"yes".into()));
     assert!(cas["text"].as_str().unwrap().contains("cmpxchg"));
     assert!(cas["file"].as_str().unwrap().ends_with("/orders.cpp"), "{cas}");
-    let text = include_str!("orders.cpp");
-    let line = text.lines().position(|line| line.contains("compare_exchange")).unwrap() + 1;
-    assert_eq!(cas["line"], line);
+    let line_of = |part: &str| include_str!("orders.cpp").lines().position(|l| l.contains(part)).unwrap() + 1;
+    assert_eq!(cas["line"], line_of("compare_exchange"));
 
     // A fence without code has a place but no instruction.
     let fence = accesses(&report).iter().find(|e| e["op"] == "fence" && e["order"] == "acquire").unwrap();
     assert_eq!((&fence["isa_order"], &fence["text"]), (&Value::Null, &"".into()));
+    assert_eq!(
+        (&fence["function"], &fence["line"]),
+        (&"fence_acquire()".into(), &line_of("int fence_acquire").into())
+    );
 }
 
 #[test]
@@ -164,13 +173,82 @@ fn split_debug_information() {
     assert_eq!(of_function(&json(&[], &split), "load_acquire"), whole);
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
-fn without_optimisation_an_order_is_known_or_left_to_the_thread() {
+fn without_optimisation_each_operation_has_one_access_and_the_thread_knows_its_order() {
     let directory = Directory::new("unoptimised");
-    let report = json(&[], &directory.program("-O0 -g"));
+    let report = json(&["--all"], &directory.program("-O0 -g"));
+    let expected: [(&str, &[&str]); 10] = [
+        ("load_relaxed", &["load"]),
+        ("load_acquire", &["load"]),
+        ("load_seq_cst", &["load"]),
+        // g++ makes an XCHG of every store whose order it does not know.
+        ("store_release", &["rmw"]),
+        // The operator is a function of its own.
+        ("store_seq_cst", &[]),
+        ("add_acq_rel", &["rmw"]),
+        ("cas", &["rmw"]),
+        ("fence_acquire", &["load", "fence"]),
+        ("fence_seq_cst", &["rmw", "fence", "rmw"]),
+        ("plain", &[]),
+    ];
+    for (function, ops) in expected {
+        let name = format!("{function}()");
+        let of = |entry: &&Value| entry["function"] == name.as_str();
+        let (atomic, plain): (Vec<&Value>, Vec<&Value>) =
+            accesses(&report).iter().filter(of).partition(|entry| entry["atomic"] == "yes");
+        let found: Vec<&str> = atomic.iter().map(|entry| entry["op"].as_str().unwrap()).collect();
+        assert_eq!(found, ops, "{function}: {atomic:#?}");
+        for entry in atomic {
+            assert_eq!((&entry["order"], &entry["from"]), (&Value::Null, &"runtime".into()), "{entry}");
+        }
+        // Spills, arguments in the frame, pushes and return addresses.
+        assert!(!plain.is_empty() && plain.iter().all(|entry| entry["atomic"] == "no"), "{plain:#?}");
+    }
+    // In the library's own functions too, nothing but the operation dereferences a pointer.
+    for entry in accesses(&report).iter().filter(|entry| entry["atomic"] == "yes" && entry["op"] != "fence") {
+        let text = entry["text"].as_str().unwrap();
+        assert!(!["[rbp", "[rsp", "push", "call"].iter().any(|part| text.contains(part)), "{entry}");
+    }
+}
+
+/// clang++ switches over the order: a case for each, of which a thread takes one.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn without_optimisation_clang_has_an_access_for_each_order() {
+    let directory = Directory::new("unoptimised-clang");
+    directory.file("orders.cpp", include_str!("orders.cpp"));
+    directory.run("clang++", "-std=c++17 -O0 -g orders.cpp -o orders");
+    let report = json(&[], &directory.0.join("orders"));
+    let runtime = |op: &str, count| vec![format!("{op} null runtime"); count];
+    assert_eq!(of_function(&report, "load_acquire"), runtime("load", 3));
+    assert_eq!(of_function(&report, "add_relaxed"), runtime("rmw", 5));
+    let stores = [runtime("store", 2), runtime("rmw", 1)].concat();
+    assert_eq!(of_function(&report, "store_release"), stores);
+}
+
+/// The keys that the JSON promises, no more and no less.
+#[test]
+fn the_json_has_its_keys() {
+    fn keys(value: &Value) -> Vec<&str> {
+        let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        keys
+    }
+    let directory = Directory::new("keys");
+    let report = json(&["--all"], &directory.program("-O2 -g"));
+    assert_eq!(keys(&report), ["arch", "modules", "program", "schema", "warnings"]);
+    let module = &report["modules"][0];
+    assert_eq!(keys(module), ["accesses", "build_id", "orders", "path", "unsupported"]);
+    let wanted = "atomic column failure_order file from function isa_order line op order pc text width";
     for entry in accesses(&report) {
-        assert_eq!(entry["order"].is_null(), entry["from"] == "runtime", "{entry}");
-        assert!(!entry["text"].as_str().unwrap().starts_with("call"), "{entry}");
+        assert_eq!(keys(entry).join(" "), wanted);
+        assert!(["load", "store", "rmw", "fence"].contains(&entry["op"].as_str().unwrap()), "{entry}");
+        assert!(["yes", "no", "unsure"].contains(&entry["atomic"].as_str().unwrap()), "{entry}");
+        assert!(entry["pc"].as_str().unwrap().starts_with("0x") && entry["width"].is_u64(), "{entry}");
+        // Only a compare-and-swap can fail.
+        let cas = entry["text"].as_str().unwrap().contains("cmpxchg");
+        assert_eq!(entry["failure_order"].is_string(), cas && entry["function"] == "cas()", "{entry}");
     }
 }
 
@@ -196,8 +274,51 @@ fn a_stripped_program_has_locked_instructions_but_no_orders() {
     assert!(accesses(&report).len() >= 4, "{report}");
     for entry in accesses(&report) {
         assert_eq!((&entry["from"], &entry["order"]), (&"isa".into(), &"seq_cst".into()), "{entry}");
-        assert!(entry["function"].is_null() && entry["line"].is_null());
+        // Unwind information knows where functions begin, but not what they are called.
+        let function = entry["function"].as_str().unwrap();
+        let start = u64::from_str_radix(function.strip_prefix("sub_").unwrap(), 16).unwrap();
+        let pc = u64::from_str_radix(entry["pc"].as_str().unwrap().strip_prefix("0x").unwrap(), 16).unwrap();
+        assert!(start <= pc && pc < start + 0x80 && entry["line"].is_null(), "{entry}");
     }
+    let functions: BTreeSet<&str> =
+        accesses(&report).iter().map(|entry| entry["function"].as_str().unwrap()).collect();
+    assert!(functions.len() >= 4, "{functions:?}");
+    let one = functions.first().unwrap();
+    let listed = json(&["--function", one], &program);
+    assert!(accesses(&listed).iter().all(|entry| entry["function"] == *one) && !accesses(&listed).is_empty());
+}
+
+const ASSEMBLY: &str = r#"
+asm(".text\n.globl mixed\n.type mixed,@function\nmixed:\n.cfi_startproc\n lock incl (%rdi)\n ret\n.cfi_endproc\n"
+    ".ascii \"lock \\xf0\\xff\\x07 opens\"\n.size mixed,.-mixed\n");
+int identify(void) { int a = 0, b, c, d; asm volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d)); return b; }
+void full(void) { asm volatile("mfence" ::: "memory"); }
+void stores(void) { asm volatile("sfence" ::: "memory"); }
+void in1(void) { asm volatile("inb %%dx, %%al" ::: "eax"); }
+void in2(void) { asm volatile("inl %%dx, %%eax" ::: "eax"); asm volatile("inb %%dx, %%al" ::: "eax"); }
+int main() { return 0; }
+"#;
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn serialising_instructions_and_constants_are_not_atomics() {
+    let directory = Directory::new("assembly");
+    directory.file("a.c", ASSEMBLY);
+    directory.run("g++", "-x c++ -O1 a.c -o a");
+    let report = json(&[], &directory.0.join("a"));
+    let of = |function: &str| -> Vec<String> {
+        let entries = accesses(&report).iter().filter(|entry| entry["function"] == function);
+        entries.map(|entry| format!("{} {}", entry["op"], entry["isa_order"])).collect()
+    };
+    assert_eq!(of("identify()"), [] as [&str; 0]);
+    assert_eq!(of("full()"), [r#""fence" "seq_cst""#]);
+    assert_eq!(of("stores()"), [r#""fence" "release""#]);
+    // The second `lock inc` is a part of a string.
+    assert_eq!(of("mixed"), [r#""rmw" "seq_cst""#]);
+    assert_eq!(report["modules"][0]["unsupported"].as_array().unwrap().len(), 3, "{report}");
+    let output = wmtrace(&[], &directory.0.join("a"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("unsupported 3") && text.contains("(3 times)"), "{text}");
 }
 
 /// The README's example, but for the addresses.
@@ -208,8 +329,9 @@ fn the_readme_is_right() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../targets/demo/publish.cpp");
     directory.run("g++", &format!("-O2 -g {source} -o publish"));
     let report = json(&[], &directory.0.join("publish"));
-    let found: Vec<_> = accesses(&report).iter().map(|e| format!("{} {}", e["op"], e["order"])).collect();
-    let expected = [r#""fence" "release""#, r#""store" "relaxed""#, r#""load" "acquire""#];
+    let found: Vec<_> =
+        accesses(&report).iter().map(|e| format!("{} {} {}", e["op"], e["order"], e["line"])).collect();
+    let expected = [r#""fence" "release" 9"#, r#""store" "relaxed" 10"#, r#""load" "acquire" 14"#];
     // `main` has copies of its own if it inlines the two.
     assert!(expected.iter().all(|entry| found.iter().any(|found| found == entry)), "{found:?}");
 }

@@ -1,35 +1,12 @@
-//! The command line: what clap reads (`Cli`, `LitmusArgs`), and what it means once checked
-//! ([`Command`], [`LitmusOptions`]). Everything behind this file sees only options that make sense together.
+//! `wmtrace litmus`: its arguments, and what they mean.
 
+use super::usage_of;
+use super::values::{Format, ModelArg, without_effect};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use wmtrace_decoder::orders::Assume;
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::strategy::StrategyKind;
-
-const EXIT_STATUS: &str = "\
-Exit status:
-  0  no bug
-  1  bug found
-  2  wrong usage or input
-  3  tool error, or something unsupported";
-
-/// Weak-memory testing: which outcomes a concurrent program can have, beyond interleavings.
-#[derive(Parser)]
-#[command(name = "wmtrace", version, after_help = EXIT_STATUS)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    command: Subcommands,
-}
-
-#[derive(Subcommand)]
-enum Subcommands {
-    /// Which final states litmus tests in herd's C format can reach under a memory model
-    Litmus(LitmusArgs),
-    /// The atomics and fences of a program, their memory orders, and where these came from
-    Inspect(InspectArgs),
-}
 
 const LITMUS_EXAMPLES: &str = "\
 Examples:
@@ -54,7 +31,7 @@ Exit status (of several files, the highest):
 
 #[derive(Args)]
 #[command(after_help = LITMUS_EXAMPLES)]
-struct LitmusArgs {
+pub(super) struct LitmusArgs {
     /// Litmus tests in herd's C format; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -121,73 +98,6 @@ struct LitmusArgs {
     verbose: bool,
 }
 
-const INSPECT_EXAMPLES: &str = "\
-Orders come from the first of these that knows: the orders file, debug information, source text, the
-instruction set, and the policy of --assume. An order that only a running thread can tell is `runtime`.
-Shared objects that the program loads are not followed: inspect them one by one.
-
-Examples:
-  wmtrace inspect ./queue                         its atomics and fences
-  wmtrace inspect --function Queue::push ./queue  those of one function, wherever it is inlined
-  wmtrace inspect --all --format json ./queue     every access to memory, for scripts
-
-An orders file has one rule a line; the narrowest rule wins:
-  function Queue::push release
-  queue.cpp:42 acquire
-  libqueue.so+0x1234 relaxed
-
-Exit status:
-  0  the program was inspected
-  2  wrong usage, or no program that wmtrace knows (64-bit little-endian ELF, x86-64 or AArch64)
-  3  tool error";
-
-#[derive(Args)]
-#[command(after_help = INSPECT_EXAMPLES)]
-struct InspectArgs {
-    /// An ELF program or shared object
-    program: PathBuf,
-
-    /// Only this function (with or without namespaces and parameters), wherever it is inlined
-    #[arg(long, value_name = "F")]
-    function: Option<String>,
-
-    /// Plain accesses too, and those that may be plain
-    #[arg(long)]
-    all: bool,
-
-    /// How results are printed
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
-
-    /// Orders that you know better
-    #[arg(long, value_name = "FILE")]
-    orders: Option<PathBuf>,
-
-    /// The order of atomics that nothing tells
-    #[arg(long, value_enum, default_value_t = AssumeArg::Acqrel)]
-    assume: AssumeArg,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum AssumeArg {
-    /// Loads acquire, stores release
-    Acqrel,
-    /// Relaxed
-    Relaxed,
-    /// Sequentially consistent
-    Sc,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModelArg {
-    Auto,
-    Sc,
-    Tso,
-    Pso,
-    Pslo,
-    C11,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StrategyArg {
     /// Every execution, once
@@ -206,37 +116,6 @@ enum StrategyArg {
     Basicposwm,
     /// pos, reading one of the newest H stores
     Poswm,
-}
-
-/// How results are printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// Text for people
-    Human,
-    /// One JSON object
-    Json,
-}
-
-/// A command with checked options.
-pub(crate) enum Command {
-    /// `wmtrace litmus`
-    Litmus(LitmusOptions),
-    /// `wmtrace inspect`
-    Inspect(InspectOptions),
-}
-
-/// What `wmtrace inspect` is to do.
-#[derive(Debug)]
-pub(crate) struct InspectOptions {
-    pub(crate) program: PathBuf,
-    /// Only this function.
-    pub(crate) function: Option<String>,
-    /// Plain accesses too.
-    pub(crate) all: bool,
-    pub(crate) format: Format,
-    /// The user's orders file.
-    pub(crate) orders: Option<PathBuf>,
-    pub(crate) assume: Assume,
 }
 
 /// What `wmtrace litmus` is to do.
@@ -280,25 +159,13 @@ pub(crate) struct Sampling {
 }
 
 impl Exploration {
-    /// What was asked for although the strategy does not know it. Said, not refused: who compares strategies gives
-    /// them all the same options.
     fn without_effect(self) -> Vec<String> {
-        let Exploration::Sampled(sampling) = self else { return Vec::new() };
-        let (depth, history) = match sampling.strategy {
-            StrategyKind::Pctwm => (true, true),
-            StrategyKind::Pct => (true, false),
-            StrategyKind::BasicPosWm | StrategyKind::PosWm => (false, true),
-            StrategyKind::Random | StrategyKind::BasicPos | StrategyKind::Pos => (false, false),
-        };
-        let options = [
-            ("--depth", sampling.depth.is_some() && !depth),
-            ("--events", sampling.events.is_some() && !depth),
-            ("--history", sampling.history.is_some() && !history),
-        ];
-        let useless = options.into_iter().filter(|(_, useless)| *useless);
-        useless
-            .map(|(name, _)| format!("{name} has no effect with --strategy {}", sampling.strategy))
-            .collect()
+        match self {
+            Exploration::Exhaustive { .. } => Vec::new(),
+            Exploration::Sampled(Sampling { strategy, depth, events, history, .. }) => {
+                without_effect(strategy, depth, events, history)
+            }
+        }
     }
 }
 
@@ -315,21 +182,8 @@ pub(crate) enum Output {
     Json,
 }
 
-impl Cli {
-    /// The command, if its options make sense together.
-    pub(crate) fn checked(self) -> Result<Command, clap::Error> {
-        match self.command {
-            Subcommands::Litmus(args) => args.checked().map(Command::Litmus),
-            Subcommands::Inspect(args) => Ok(Command::Inspect(args.into())),
-        }
-    }
-}
-
 fn usage(kind: ErrorKind, message: &str) -> clap::Error {
-    let mut command = Cli::command();
-    command.build();
-    let litmus = command.find_subcommand_mut("litmus");
-    litmus.expect("the subcommand is defined above").error(kind, message)
+    usage_of(Some("litmus"), kind, message)
 }
 
 impl StrategyArg {
@@ -348,32 +202,9 @@ impl StrategyArg {
     }
 }
 
-impl From<InspectArgs> for InspectOptions {
-    fn from(args: InspectArgs) -> InspectOptions {
-        InspectOptions {
-            program: args.program,
-            function: args.function,
-            all: args.all,
-            format: args.format,
-            orders: args.orders,
-            assume: match args.assume {
-                AssumeArg::Acqrel => Assume::AcqRel,
-                AssumeArg::Relaxed => Assume::Relaxed,
-                AssumeArg::Sc => Assume::SeqCst,
-            },
-        }
-    }
-}
-
 impl LitmusArgs {
-    fn checked(self) -> Result<LitmusOptions, clap::Error> {
-        let model = match self.model {
-            ModelArg::Sc => ModelKind::Sc,
-            ModelArg::Tso => ModelKind::Tso,
-            ModelArg::Pso => ModelKind::Pso,
-            ModelArg::Pslo => ModelKind::Pslo,
-            ModelArg::Auto | ModelArg::C11 => ModelKind::C11,
-        };
+    pub(super) fn checked(self) -> Result<LitmusOptions, clap::Error> {
+        let model = self.model.kind().unwrap_or(ModelKind::C11);
         if self.mo_insertion && model != ModelKind::C11 {
             let message = format!("--mo-insertion is part of c11: it has no meaning with --model {model}");
             return Err(usage(ErrorKind::ArgumentConflict, &message));
@@ -441,19 +272,16 @@ impl LitmusArgs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Cli, Command};
     use super::*;
+    use clap::Parser as _;
 
     fn litmus(arguments: &str) -> Result<LitmusOptions, clap::Error> {
         let line = ["wmtrace", "litmus"].into_iter().chain(arguments.split_whitespace());
         Cli::try_parse_from(line)?.checked().map(|command| match command {
             Command::Litmus(options) => options,
-            Command::Inspect(options) => panic!("{options:?}"),
+            _ => panic!("{arguments}"),
         })
-    }
-
-    #[test]
-    fn clap_finds_no_contradiction_in_the_definition() {
-        Cli::command().debug_assert();
     }
 
     #[test]

@@ -1,0 +1,250 @@
+//! Bugs: what an execution did wrong, with everything a report says about it. Owned data, so that it outlives the
+//! engine that knows the sites, and crosses threads.
+
+use crate::engine::{Location, SiteInfo, ThreadState};
+use crate::events::EventLine;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use wmtrace_decoder::orders::{Atomic, Source};
+use wmtrace_model::execution::Access;
+use wmtrace_model::op::ThreadId;
+use wmtrace_model::order::Order;
+
+/// What kind of bug; the names are those of the JSON.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Race,
+    Assertion,
+    Crash,
+    Exit,
+    Deadlock,
+    Livelock,
+    UseAfterFree,
+    UninitialisedLoad,
+    Timeout,
+}
+
+impl Kind {
+    /// Every kind.
+    pub(crate) const ALL: [Kind; 9] = [
+        Kind::Race,
+        Kind::Assertion,
+        Kind::Crash,
+        Kind::Exit,
+        Kind::Deadlock,
+        Kind::Livelock,
+        Kind::UseAfterFree,
+        Kind::UninitialisedLoad,
+        Kind::Timeout,
+    ];
+
+    /// The name in JSON, and in names of files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Kind::Race => "race",
+            Kind::Assertion => "assertion",
+            Kind::Crash => "crash",
+            Kind::Exit => "exit",
+            Kind::Deadlock => "deadlock",
+            Kind::Livelock => "livelock",
+            Kind::UseAfterFree => "use_after_free",
+            Kind::UninitialisedLoad => "uninitialised_load",
+            Kind::Timeout => "timeout",
+        }
+    }
+
+    /// In words.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Kind::Race => "data race",
+            Kind::Assertion => "failed assertion",
+            Kind::Crash => "crash",
+            Kind::Exit => "wrong exit status",
+            Kind::Deadlock => "deadlock",
+            Kind::Livelock => "livelock",
+            Kind::UseAfterFree => "use after free",
+            Kind::UninitialisedLoad => "load of uninitialised memory",
+            Kind::Timeout => "execution without end",
+        }
+    }
+
+    /// What it means, for who has never seen one.
+    pub(crate) const fn meaning(self) -> &'static str {
+        match self {
+            Kind::Race => {
+                "Two threads access the same memory, one of them writes, one access is not atomic, and nothing orders them."
+            }
+            Kind::Assertion => "The program has found itself in a state that it rules out.",
+            Kind::Crash => "A signal has ended the program.",
+            Kind::Exit => "The program has ended with an exit status that says that something went wrong.",
+            Kind::Deadlock => "Every thread waits for another.",
+            Kind::Livelock => {
+                "The threads that are left spin, and nothing that they wait for can happen any more."
+            }
+            Kind::UseAfterFree => "Memory is accessed after it was freed.",
+            Kind::UninitialisedLoad => "An atomic load reads memory that was allocated and never written.",
+            Kind::Timeout => "An execution had more events, or took more time, than is allowed.",
+        }
+    }
+}
+
+/// What makes two bugs the same: the kind, the places in the code (unordered), and what the program says about
+/// itself, where it says something.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub(crate) struct Key {
+    pub(crate) kind: Kind,
+    /// Modules and offsets, sorted.
+    pub(crate) places: Vec<(String, u64)>,
+    pub(crate) text: String,
+}
+
+impl Key {
+    pub(crate) fn new<'a>(kind: Kind, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Key {
+        let places = places.into_iter().map(|place| (place.module.clone(), place.offset));
+        let mut places: Vec<(String, u64)> = places.collect();
+        places.sort_unstable();
+        Key { kind, places, text: text.to_string() }
+    }
+}
+
+/// One side of a bug: who did what, and where.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Side {
+    pub(crate) thread: Option<ThreadId>,
+    /// `load`, `store`, `rmw`, `free` …; `None` where a thread merely is.
+    pub(crate) op: Option<&'static str>,
+    pub(crate) order: Option<Order>,
+    /// Who says so.
+    pub(crate) order_from: Option<Source>,
+    /// The memory it touches.
+    pub(crate) memory: Option<(u64, u64)>,
+    pub(crate) unsure: bool,
+    pub(crate) instruction: String,
+    /// Innermost first; may be empty.
+    pub(crate) stack: Vec<Location>,
+    /// The frame that a reader wants to see first.
+    pub(crate) blamed: usize,
+}
+
+impl Side {
+    /// An access that the machine names.
+    pub(crate) fn access(access: &Access, site: SiteInfo, blamed: usize) -> Side {
+        let named = if access.store { "store" } else { "load" };
+        let op = if site.op == "rmw" || site.op == "cas" || site.op == "free" { site.op } else { named };
+        let order = if access.atomic { site.order.map(|(order, _)| order) } else { Some(Order::Na) };
+        Side {
+            thread: Some(access.thread),
+            op: Some(op),
+            order,
+            order_from: site.order.filter(|(stated, _)| Some(*stated) == order).map(|(_, from)| from),
+            memory: Some((access.addr.0, access.len)),
+            unsure: site.atomic == Atomic::Unsure,
+            instruction: site.instruction,
+            stack: site.stack,
+            blamed,
+        }
+    }
+
+    /// Where a thread is.
+    pub(crate) fn at(thread: Option<ThreadId>, stack: Vec<Location>, blamed: usize) -> Side {
+        Side {
+            thread,
+            op: None,
+            order: None,
+            order_from: None,
+            memory: None,
+            unsure: false,
+            instruction: String::new(),
+            stack,
+            blamed,
+        }
+    }
+
+    /// The frame to show first, if any is known.
+    pub(crate) fn place(&self) -> Option<&Location> {
+        self.stack.get(self.blamed).or(self.stack.first())
+    }
+
+    /// `t1 stores 4 bytes at 0x4040 (na)`
+    pub(crate) fn words(&self) -> String {
+        let who = self.thread.map_or("a thread".to_string(), |thread| thread.to_string());
+        let doing = match self.op {
+            Some("load") => "loads",
+            Some("store") => "stores",
+            Some("rmw") => "reads and writes",
+            Some("cas") => "compares and swaps",
+            Some("free") => "frees",
+            Some(op) => op,
+            None => return who,
+        };
+        let memory =
+            self.memory.map(|(addr, len)| format!(" {} at {addr:#x}", bytes(len))).unwrap_or_default();
+        let order = self.order.map(|order| match self.order_from {
+            Some(from) => format!(" ({order}, from {})", from.name()),
+            None => format!(" ({order})"),
+        });
+        format!("{who} {doing}{memory}{}", order.unwrap_or_default())
+    }
+}
+
+/// A number of bytes, in words.
+pub(crate) fn bytes(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
+/// Everything about one occurrence of a bug.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Detail {
+    /// One line.
+    pub(crate) message: String,
+    pub(crate) sides: Vec<Side>,
+    /// Threads that were alive at the end, unless the program exited.
+    pub(crate) threads: Vec<ThreadState>,
+    /// The last events of each thread, in order of events.
+    pub(crate) last: Vec<EventLine>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) truncated: bool,
+    /// Whether the execution, and the race if it is one, satisfy the model's axioms.
+    pub(crate) certified: bool,
+}
+
+/// A bug of a campaign: all occurrences with the same key.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Bug {
+    pub(crate) key: Key,
+    /// Executions that have it.
+    pub(crate) count: u64,
+    /// The number of the first of them, from 0.
+    pub(crate) first_execution: u64,
+    /// The depth with which that was run.
+    pub(crate) depth: u32,
+    /// Of the first occurrence.
+    pub(crate) detail: Detail,
+    /// Where the first occurrence is recorded.
+    pub(crate) recording: Option<PathBuf>,
+}
+
+/// `file:line:column`, or `module+0x…` where no line is known.
+pub(crate) struct Where<'a>(pub(crate) &'a Location);
+
+impl fmt::Display for Where<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.0;
+        match &place.file {
+            Some(file) if place.line > 0 => {
+                write!(f, "{}:{}", short(file), place.line)?;
+                if place.column > 0 { write!(f, ":{}", place.column) } else { Ok(()) }
+            }
+            _ if place.module.is_empty() => write!(f, "{:#x}", place.offset),
+            _ => write!(f, "{}+{:#x}", place.module, place.offset),
+        }
+    }
+}
+
+/// The file's own name: enough for people, who know their files.
+fn short(file: &str) -> &str {
+    file.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(file)
+}

@@ -1,0 +1,260 @@
+//! What an execution did wrong, if anything: its end, what the machine found, and the certificate of both.
+//!
+//! Nothing is reported uncertified. An execution that fails its certificate is a defect of wmtrace, and ends the
+//! campaign.
+
+use super::blame::blamed;
+use super::said::said;
+use super::signal;
+use crate::bug::{Detail, Key, Kind, Side, Where};
+use crate::cli::{ExpectExit, Races};
+use crate::engine::{End, ModuleInfo, Outcome, Sites};
+use crate::events::last_of_each;
+use std::collections::BTreeSet;
+use wmtrace_decoder::orders::Atomic;
+use wmtrace_model::axioms::{Violation, certify, certify_race};
+use wmtrace_model::execution::{Access, Execution, Race};
+use wmtrace_model::machine::Finding;
+
+/// Executions up to this many events are certified even if nothing is wrong with them: it costs next to nothing
+/// beside running them.
+const CERTIFY_ALL: usize = 20_000;
+
+/// Events of each thread that a bug keeps.
+const LAST_EVENTS: usize = 24;
+
+/// What counts as a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rules {
+    pub(crate) expect_exit: ExpectExit,
+    pub(crate) races: Races,
+}
+
+/// An execution that has ended.
+pub(crate) struct Ended<'a> {
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) execution: &'a Execution,
+    pub(crate) findings: &'a [Finding],
+}
+
+/// A bug, or what may be one, in an execution.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Occurrence {
+    pub(crate) key: Key,
+    /// A race that is none if an access is atomic after all.
+    pub(crate) possible: bool,
+    /// `None` if the key was known before.
+    pub(crate) detail: Option<Box<Detail>>,
+}
+
+/// wmtrace is wrong.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub(crate) enum Defect {
+    #[error("an execution fails its certificate: {0}; this is a defect of wmtrace, please report it")]
+    Certificate(Violation),
+    #[error("{0}; this is a defect of wmtrace, please report it")]
+    Other(String),
+}
+
+/// The keys that have been seen: their details are known.
+pub(crate) type Known = BTreeSet<(bool, Key)>;
+
+/// Judges an execution. Each key occurs once.
+pub(crate) fn judge(
+    rules: Rules,
+    sites: &dyn Sites,
+    ended: &Ended<'_>,
+    known: &mut Known,
+) -> Result<Vec<Occurrence>, Defect> {
+    let mut judge = Judge { rules, sites, ended, modules: Vec::new(), known, found: Vec::new() };
+    if !ended.findings.is_empty() || ended.outcome.end != End::Exited(0) {
+        judge.modules = sites.modules();
+    }
+    for finding in ended.findings {
+        judge.finding(finding)?;
+    }
+    judge.end()?;
+    if !judge.found.is_empty() || ended.execution.events.len() <= CERTIFY_ALL {
+        certify(ended.execution).map_err(Defect::Certificate)?;
+    }
+    Ok(judge.found)
+}
+
+struct Judge<'a> {
+    rules: Rules,
+    sites: &'a dyn Sites,
+    ended: &'a Ended<'a>,
+    modules: Vec<ModuleInfo>,
+    known: &'a mut Known,
+    found: Vec<Occurrence>,
+}
+
+impl Judge<'_> {
+    fn finding(&mut self, finding: &Finding) -> Result<(), Defect> {
+        match finding {
+            Finding::Race(race) => self.race(race),
+            Finding::UseAfterFree { access, freed } => {
+                let mut sides = [self.side(access), self.side(freed)];
+                sides[1].op = Some("free");
+                (sides[1].order, sides[1].order_from) = (None, None);
+                let message =
+                    format!("{}, and {} had freed it{}", at(&sides[0]), who(&sides[1]), in_place(&sides[1]));
+                self.add(Kind::UseAfterFree, false, sides.into(), "", message, None);
+                Ok(())
+            }
+            // Plain loads of such memory are no bug of this kind: padding is copied along, words are read whole.
+            Finding::Uninitialised { access } if self.sites.site(access.site).atomic != Atomic::Yes => Ok(()),
+            Finding::Uninitialised { access } => {
+                let side = self.side(access);
+                let message = format!("{}, which nobody has written since it was allocated", at(&side));
+                self.add(Kind::UninitialisedLoad, false, vec![side], "", message, None);
+                Ok(())
+            }
+        }
+    }
+
+    fn race(&mut self, race: &Race) -> Result<(), Defect> {
+        let sides = [self.side(&race.first), self.side(&race.second)];
+        let possible = self.rules.races != Races::On && sides.iter().any(|side| side.unsure);
+        let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
+        if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
+            certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Defect> {
+        let outcome = self.ended.outcome;
+        let message = |what: &str| what.to_string();
+        match &outcome.end {
+            End::Exited(status) if self.rules.expect_exit.accepts(*status) => {}
+            End::Exited(status) => {
+                match said(&outcome.stderr).filter(|said| said.key.contains("panicked at")) {
+                    // A Rust program whose main thread panics ends like this, without a signal.
+                    Some(said) => {
+                        self.add(Kind::Assertion, false, Vec::new(), &said.key, said.message, None);
+                    }
+                    None => {
+                        let expected = match self.rules.expect_exit {
+                            ExpectExit::Any => "any".to_string(),
+                            ExpectExit::Status(status) => status.to_string(),
+                        };
+                        let message = format!(
+                            "exit status {status}, not {expected} (if that is right: --expect-exit {status})"
+                        );
+                        self.add(Kind::Exit, false, Vec::new(), &status.to_string(), message, None);
+                    }
+                }
+            }
+            End::Killed { signal: libc::SIGABRT, thread, .. } => {
+                let sides = self.thread(*thread);
+                let said = said(&outcome.stderr);
+                let key = said.as_ref().map(|said| said.key.clone()).unwrap_or_default();
+                let message = said.map_or(message("the program has called abort()"), |said| said.message);
+                self.add(Kind::Assertion, false, sides, &key, message, None);
+            }
+            End::Killed { signal, thread, fault } => {
+                let sides = self.thread(*thread);
+                let place = sides.first().map(in_place).unwrap_or_default();
+                let message = format!("{}{place}", signal::explain(*signal, *fault));
+                self.add(Kind::Crash, false, sides, &signal::name(*signal), message, None);
+            }
+            End::Deadlock => self.stuck(Kind::Deadlock, "every thread waits"),
+            End::Livelock => self.stuck(Kind::Livelock, "the threads that are left spin for ever"),
+            // Where the threads happen to be when time is over differs each time.
+            End::TimedOut => {
+                self.add(
+                    Kind::Timeout,
+                    false,
+                    Vec::new(),
+                    "time",
+                    message("it took too long (--timeout)"),
+                    None,
+                );
+            }
+            End::TooManyEvents => {
+                let message = message("it had too many events (--max-events)");
+                self.add(Kind::Timeout, false, Vec::new(), "events", message, None);
+            }
+            // The caller knows what to do about these: there is nothing to judge.
+            End::Diverged(_) => {}
+            End::Abandoned => return Err(Defect::Other("a strategy has given an execution up".to_string())),
+        }
+        Ok(())
+    }
+
+    fn stuck(&mut self, kind: Kind, what: &str) {
+        let threads = &self.ended.outcome.threads;
+        let doing: Vec<String> = threads.iter().map(|it| format!("{} {}", it.thread, it.doing)).collect();
+        let sides: Vec<Side> = threads
+            .iter()
+            .map(|it| Side::at(Some(it.thread), it.stack.clone(), blamed(&it.stack, &self.modules)))
+            .collect();
+        let message =
+            if doing.is_empty() { what.to_string() } else { format!("{what}: {}", doing.join(", ")) };
+        self.add(kind, false, sides, "", message, None);
+    }
+
+    fn side(&self, access: &Access) -> Side {
+        let site = self.sites.site(access.site);
+        let blamed = blamed(&site.stack, &self.modules);
+        Side::access(access, site, blamed)
+    }
+
+    /// Where the thread is that a signal has hit.
+    fn thread(&self, thread: Option<wmtrace_model::op::ThreadId>) -> Vec<Side> {
+        let state = self.ended.outcome.threads.iter().find(|it| Some(it.thread) == thread);
+        let stack = state.map(|it| it.stack.clone()).unwrap_or_default();
+        if thread.is_none() && stack.is_empty() {
+            return Vec::new();
+        }
+        let blamed = blamed(&stack, &self.modules);
+        vec![Side::at(thread, stack, blamed)]
+    }
+
+    /// Adds a bug, once. Whether it was not there yet.
+    fn add(
+        &mut self,
+        kind: Kind,
+        possible: bool,
+        sides: Vec<Side>,
+        text: &str,
+        message: String,
+        race: Option<&Race>,
+    ) -> bool {
+        let key = Key::new(kind, sides.iter().filter_map(Side::place), text);
+        if self.found.iter().any(|other| other.possible == possible && other.key == key) {
+            return false;
+        }
+        let detail = self.known.insert((possible, key.clone())).then(|| {
+            let Ended { outcome, execution, .. } = self.ended;
+            let until = race.map_or(execution.events.len(), |race| race.events as usize);
+            Box::new(Detail {
+                message,
+                sides,
+                threads: outcome.threads.clone(),
+                last: last_of_each(execution, self.sites, until, LAST_EVENTS),
+                stdout: outcome.stdout.clone(),
+                stderr: outcome.stderr.clone(),
+                truncated: outcome.truncated,
+                // Whoever gets to see this has seen the certificate pass: `judge` fails otherwise.
+                certified: true,
+            })
+        });
+        self.found.push(Occurrence { key, possible, detail });
+        true
+    }
+}
+
+fn who(side: &Side) -> String {
+    side.thread.map_or("a thread".to_string(), |thread| thread.to_string())
+}
+
+fn in_place(side: &Side) -> String {
+    side.place().map(|place| format!(" at {}", Where(place))).unwrap_or_default()
+}
+
+/// `t1 stores 4 bytes at 0x4040 (na) at a.cc:12`
+fn at(side: &Side) -> String {
+    format!("{}{}", side.words(), in_place(side))
+}

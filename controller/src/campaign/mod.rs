@@ -1,0 +1,214 @@
+//! A campaign: many executions of one program, and what they add up to.
+//!
+//! [`pool`] runs executions, [`judge`] says what is wrong with one, [`merge`] adds up. What is found depends on the
+//! program, the options and the seed, and neither on the number of workers nor on who was faster.
+
+pub(crate) mod blame;
+pub(crate) mod command;
+pub(crate) mod judge;
+mod merge;
+mod pool;
+pub(crate) mod run;
+mod said;
+pub(crate) mod setup;
+mod signal;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub(crate) use verify::Difference;
+
+use crate::bug::Bug;
+use crate::launch::Launch;
+use crate::saved;
+use merge::Merger;
+use pool::{Control, Work, round_size};
+use run::{Failure, Ran};
+use setup::Setup;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use wmtrace_model::op::ModelKind;
+use wmtrace_model::plan::{Plan, Planned};
+use wmtrace_model::strategy::{Parameters, StrategyKind};
+
+/// How much is done, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// Whether the model is still to be decided.
+    pub(crate) auto_model: bool,
+    pub(crate) strategy: StrategyKind,
+    pub(crate) depth: Option<u32>,
+    pub(crate) events: Option<u32>,
+    pub(crate) history: u32,
+    pub(crate) seed: u64,
+    pub(crate) runs: u64,
+    pub(crate) time: Option<Duration>,
+    pub(crate) jobs: u16,
+    pub(crate) keep_going: bool,
+    pub(crate) verify: bool,
+    /// Where recordings go.
+    pub(crate) out: PathBuf,
+}
+
+/// Why a campaign ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// All executions were made.
+    Done,
+    FirstBug,
+    Time,
+    Interrupted,
+    Failed,
+}
+
+/// What a campaign found.
+#[derive(Debug)]
+pub(crate) struct Campaign {
+    pub(crate) model: ModelKind,
+    pub(crate) executions: u64,
+    pub(crate) buggy: u64,
+    /// Of all executions.
+    pub(crate) events: u64,
+    pub(crate) bugs: Vec<Bug>,
+    /// Races that are none if an access is atomic after all.
+    pub(crate) possible: Vec<Bug>,
+    /// Of the last execution.
+    pub(crate) parameters: Option<Parameters>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) stop: Stop,
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Who is told how far a campaign is.
+pub(crate) trait Observer {
+    /// An execution has ended.
+    fn executed(&mut self, buggy: bool);
+}
+
+/// Runs the campaign.
+pub(crate) fn run<L: Launch>(
+    launch: &L,
+    setup: &Setup,
+    order: &Order,
+    observer: &mut dyn Observer,
+) -> Campaign {
+    let deadline = order.time.map(|time| Instant::now() + time);
+    let control = Control::new(deadline);
+    let (send_job, jobs) = channel();
+    let (send_result, results) = channel();
+    let jobs = Mutex::new(jobs);
+    let decided = std::sync::OnceLock::new();
+    let mut campaign = Campaign {
+        model: setup.engine.model,
+        executions: 0,
+        buggy: 0,
+        events: 0,
+        bugs: Vec::new(),
+        possible: Vec::new(),
+        parameters: None,
+        warnings: Vec::new(),
+        stop: Stop::Failed,
+        failure: None,
+    };
+    std::thread::scope(|scope| {
+        let work = Work {
+            jobs: &jobs,
+            results: send_result,
+            control: &control,
+            strategy: order.strategy,
+            verify: order.verify,
+        };
+        let (first, model) = pool::first(scope, launch, setup.clone(), order.auto_model, work.clone());
+        let mut workers = vec![first];
+        match model.recv() {
+            Ok(Ok(model)) => {
+                campaign.model = model;
+                let setup = decided.get_or_init(|| {
+                    let mut setup = setup.clone();
+                    setup.engine.model = model;
+                    setup
+                });
+                let rest = (1..order.jobs).map(|_| pool::another(scope, launch, setup, work.clone()));
+                workers.extend(rest.collect::<Vec<_>>());
+                // From here on only workers can send: if all of them are gone, nobody waits.
+                drop(work);
+                let merger = Merger::new(setup, order, &mut campaign);
+                rounds(merger, order, &control, &send_job, &results, observer);
+            }
+            Ok(Err(error)) => campaign.failure = Some(error.into()),
+            Err(_) => {
+                let message = "the engine has failed inside wmtrace".to_string();
+                campaign.failure = Some(judge::Defect::Other(message).into());
+            }
+        }
+        drop(send_job);
+        for worker in workers {
+            // A panic has been reported by the promise that it broke.
+            if let Ok(Some(error)) = worker.join() {
+                campaign.warnings.push(format!("fewer executions at a time than asked for: {error}"));
+            }
+        }
+    });
+    campaign
+}
+
+/// Plans, runs and merges round after round.
+fn rounds(
+    mut merger: Merger<'_>,
+    order: &Order,
+    control: &Control,
+    jobs: &Sender<Planned>,
+    results: &Receiver<pool::Done>,
+    observer: &mut dyn Observer,
+) {
+    // `-k` is the papers' k: each strategy takes the one it knows.
+    let mut plan =
+        Plan::new(order.strategy, order.depth, order.events, order.events, order.history, order.seed);
+    let mut begun = 0;
+    for round in 0.. {
+        let size = round_size(round).min(order.runs - begun);
+        if size == 0 {
+            return merger.stop(Stop::Done);
+        }
+        for _ in 0..size {
+            // Fails only if no worker is left, and then nothing comes back.
+            let _ = jobs.send(plan.next_execution());
+        }
+        let mut slots: Vec<Option<Result<Ran, Failure>>> = (0..size).map(|_| None).collect();
+        for _ in 0..size {
+            let Ok((index, result)) = results.recv() else { break };
+            if let Some(result) = &result {
+                let bug = result.as_ref().is_ok_and(|ran| ran.occurrences.iter().any(|it| !it.possible));
+                if result.is_err() || (bug && !order.keep_going) {
+                    control.cutoff.fetch_min(index, Ordering::Relaxed);
+                }
+                observer.executed(bug);
+            }
+            slots[(index - begun) as usize] = result;
+        }
+        begun += size;
+        for slot in slots {
+            match slot {
+                Some(Ok(ran)) => {
+                    let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
+                    plan.observe(clamped(ran.steps), clamped(ran.communications));
+                    if merger.add(ran) {
+                        return merger.stop(Stop::FirstBug);
+                    }
+                }
+                Some(Err(failure)) => return merger.fail(failure),
+                // Not run: for want of time, or of interest. The one that made it uninteresting came before it.
+                None => {}
+            }
+        }
+        if crate::os::interrupt::requested() {
+            return merger.stop(Stop::Interrupted);
+        }
+        if control.is_over() {
+            return merger.stop(Stop::Time);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Executions in parallel, with results that do not depend on how many there are at a time.
+//!
+//! Executions are planned in rounds of fixed sizes: the parameters of one depend only on what was observed in earlier
+//! rounds. Within a round, workers take executions in order of their numbers, and results are merged in that order; the
+//! one that stops a campaign is the one with the lowest number, and those after it count for nothing, whoever ran them.
+
+use super::judge::Defect;
+use super::run::{Failure, Ran, Runner};
+use super::setup::Setup;
+use crate::engine::{Engine, EngineError, Sites as _};
+use crate::launch::Launch;
+use crate::os::interrupt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Instant;
+use wmtrace_model::machine::Machine;
+use wmtrace_model::op::ModelKind;
+use wmtrace_model::plan::Planned;
+use wmtrace_model::strategy::{Random, StrategyKind};
+
+/// How many executions a round has: few at first, so that estimates are soon there.
+pub(super) const fn round_size(round: u32) -> u64 {
+    match round {
+        0 | 1 => 1,
+        2 => 2,
+        3 => 4,
+        4 => 8,
+        _ => 16,
+    }
+}
+
+/// What became of a planned execution; `None`: it was not run, because a campaign that stops does not need it.
+pub(super) type Done = (u64, Option<Result<Ran, Failure>>);
+
+/// What workers look at before they begin an execution.
+pub(super) struct Control {
+    /// Executions after this one are not needed.
+    pub(super) cutoff: AtomicU64,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Control {
+    pub(super) fn new(deadline: Option<Instant>) -> Control {
+        Control { cutoff: AtomicU64::new(u64::MAX), deadline }
+    }
+
+    /// Whether no more executions are to be begun, whatever was found.
+    pub(super) fn is_over(&self) -> bool {
+        interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn wants(&self, index: u64) -> bool {
+        index <= self.cutoff.load(Ordering::Relaxed) && !self.is_over()
+    }
+}
+
+/// A worker's thread; it ends with why it could not begin. The others do its share then.
+pub(super) type Worker<'scope> = ScopedJoinHandle<'scope, Option<EngineError>>;
+
+/// Decides on the model if nobody has: c11 if the program's orders are known.
+fn start<L: Launch>(launch: &L, setup: &mut Setup, auto: bool) -> Result<L::Engine, EngineError> {
+    let mut engine = launch.launch(&setup.program, &setup.engine)?;
+    if !auto {
+        return Ok(engine);
+    }
+    if engine.modules().is_empty() {
+        // Nothing is loaded before it runs: a first execution, which counts for nothing, ends as soon as it begins.
+        let mut config = setup.config();
+        config.max_events = 1;
+        engine.execute(&mut Machine::new(config, Random::new(0)))?;
+    }
+    let path = std::fs::canonicalize(&setup.program.path).unwrap_or_else(|_| setup.program.path.clone());
+    let modules = engine.modules();
+    let program = modules.iter().find(|module| Path::new(&module.path) == path);
+    // A program that the engine does not know is one whose orders nobody knows.
+    if program.is_some_and(|program| program.orders_known) {
+        return Ok(engine);
+    }
+    drop(engine);
+    setup.engine.model = ModelKind::Tso;
+    launch.launch(&setup.program, &setup.engine)
+}
+
+/// A worker that begins with the model undecided (or not), and tells what it has decided on.
+pub(super) fn first<'scope, L: Launch>(
+    scope: &'scope Scope<'scope, '_>,
+    launch: &'scope L,
+    setup: Setup,
+    auto: bool,
+    work: Work<'scope>,
+) -> (Worker<'scope>, Receiver<Result<ModelKind, EngineError>>) {
+    let (tell, told) = channel();
+    let handle = scope.spawn(move || {
+        let mut setup = setup;
+        match start(launch, &mut setup, auto) {
+            Ok(engine) => {
+                // Nobody listens only if the campaign is over.
+                let _ = tell.send(Ok(setup.engine.model));
+                work.serve(engine, &setup);
+            }
+            Err(error) => {
+                let _ = tell.send(Err(error));
+            }
+        }
+        None
+    });
+    (handle, told)
+}
+
+/// Another worker, for the model that the first one has decided on.
+pub(super) fn another<'scope, L: Launch>(
+    scope: &'scope Scope<'scope, '_>,
+    launch: &'scope L,
+    setup: &'scope Setup,
+    work: Work<'scope>,
+) -> Worker<'scope> {
+    scope.spawn(move || match launch.launch(&setup.program, &setup.engine) {
+        Ok(engine) => {
+            work.serve(engine, setup);
+            None
+        }
+        Err(error) => Some(error),
+    })
+}
+
+/// What a worker needs.
+#[derive(Clone)]
+pub(super) struct Work<'a> {
+    pub(super) jobs: &'a Mutex<Receiver<Planned>>,
+    pub(super) results: Sender<Done>,
+    pub(super) control: &'a Control,
+    pub(super) strategy: StrategyKind,
+    pub(super) verify: bool,
+}
+
+impl Work<'_> {
+    /// Runs executions until there are no more.
+    fn serve<E: Engine>(self, engine: E, setup: &Setup) {
+        let mut runner = Runner::new(engine, setup, self.strategy, self.verify);
+        loop {
+            let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(planned) = job else { return };
+            let promise = Promise { index: planned.index, results: &self.results, kept: false };
+            let result = self.control.wants(planned.index).then(|| runner.run(planned));
+            promise.keep(result);
+        }
+    }
+}
+
+/// A result that will come, also if the worker panics: nobody waits for ever.
+struct Promise<'a> {
+    index: u64,
+    results: &'a Sender<Done>,
+    kept: bool,
+}
+
+impl Promise<'_> {
+    fn keep(mut self, result: Option<Result<Ran, Failure>>) {
+        self.kept = true;
+        // Nobody listens only if the campaign is over.
+        let _ = self.results.send((self.index, result));
+    }
+}
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            let defect = Defect::Other(format!("execution {} has failed inside wmtrace", self.index));
+            let _ = self.results.send((self.index, Some(Err(defect.into()))));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One execution, from its parameters to what it did wrong.
+
+use super::judge::{Defect, Ended, Known, Occurrence, judge};
+use super::setup::Setup;
+use super::verify::{self, Difference};
+use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
+use wmtrace_model::machine::Machine;
+use wmtrace_model::plan::Planned;
+use wmtrace_model::recording::Recording;
+use wmtrace_model::strategy::{Recorder, Strategy, StrategyKind, build};
+
+/// What became of an execution.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) planned: Planned,
+    pub(crate) events: u64,
+    /// What the strategies count: steps, and those of them that communicate.
+    pub(crate) steps: u64,
+    pub(crate) communications: u64,
+    pub(crate) occurrences: Vec<Occurrence>,
+    /// The choices, if some occurrence has details.
+    pub(crate) recorded: Option<(Recording, Vec<ModuleInfo>)>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Why there is no execution.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Defect(#[from] Defect),
+    #[error(
+        "execution {index}: {defect} (the options were those given, and the seed of the execution {seed:#x})"
+    )]
+    Execution { index: u64, seed: u64, defect: Defect },
+    #[error("the program is not under control: {0}")]
+    Difference(Difference),
+}
+
+type Strategies = Recorder<Box<dyn Strategy + Send>>;
+
+/// Runs executions on one engine, in one thread.
+pub(crate) struct Runner<'a, E> {
+    engine: E,
+    setup: &'a Setup,
+    strategy: StrategyKind,
+    verify: bool,
+    known: Known,
+    machine: Option<Machine<Strategies>>,
+}
+
+impl<'a, E: Engine> Runner<'a, E> {
+    pub(crate) fn new(engine: E, setup: &'a Setup, strategy: StrategyKind, verify: bool) -> Runner<'a, E> {
+        Runner { engine, setup, strategy, verify, known: Known::new(), machine: None }
+    }
+
+    /// Runs one execution (twice, to compare, if asked to) and judges it. Executions come in order of their
+    /// numbers: details belong to the first occurrence.
+    pub(crate) fn run(&mut self, planned: Planned) -> Result<Ran, Failure> {
+        let outcome = self.execute(planned)?;
+        if self.verify {
+            let machine = self.machine.as_ref().expect("it has just run");
+            let first = verify::Seen::of(&outcome, machine.execution(), machine.findings());
+            let again = self.execute(planned)?;
+            let machine = self.machine.as_ref().expect("it has just run");
+            let second = verify::Seen::of(&again, machine.execution(), machine.findings());
+            if let Some(difference) = verify::compare(&first, &second, planned, &self.engine) {
+                return Err(Failure::Difference(difference));
+            }
+        }
+        let machine = self.machine.as_ref().expect("it has just run");
+        if let End::Diverged(divergence) = &outcome.end {
+            return Err(Defect::Other(format!("no replay, but: {divergence}")).into());
+        }
+        let ended = Ended { outcome: &outcome, execution: machine.execution(), findings: machine.findings() };
+        let occurrences = judge(self.setup.rules, &self.engine, &ended, &mut self.known)
+            .map_err(|defect| Failure::Execution { index: planned.index, seed: planned.seed, defect })?;
+        let details = occurrences.iter().any(|occurrence| occurrence.detail.is_some());
+        let recorded = details.then(|| (machine.strategy().recording().clone(), self.engine.modules()));
+        let (steps, communications) = machine.counts();
+        Ok(Ran {
+            planned,
+            events: machine.events(),
+            steps,
+            communications,
+            occurrences,
+            recorded,
+            warnings: outcome.warnings,
+        })
+    }
+
+    fn execute(&mut self, planned: Planned) -> Result<Outcome, EngineError> {
+        let strategy = build(self.strategy, &planned.parameters, planned.seed);
+        let model = self.setup.engine.model;
+        let recording = Recording::new(&self.setup.target.build_id, model, "", planned.seed);
+        let recorder = Recorder::new(strategy, recording);
+        let machine = match &mut self.machine {
+            // The memory of the last execution serves the next.
+            Some(machine) => {
+                *machine.strategy_mut() = recorder;
+                machine.reset();
+                machine
+            }
+            None => self.machine.insert(Machine::new(self.setup.config(), recorder)),
+        };
+        self.engine.execute(machine)
+    }
+}

@@ -1,0 +1,95 @@
+//! Everything that an execution depends on but the choices: the same for all executions of a campaign, and written
+//! into recordings.
+
+use super::judge::Rules;
+use crate::cli::{Races, TestOptions};
+use crate::engine::{EngineOptions, Program};
+use crate::inspect::files::{self, MAX_TEXT};
+use crate::target::{self, Target, TargetError};
+use std::io::Read as _;
+use std::path::Path;
+use wmtrace_decoder::orders::file::OrdersFile;
+use wmtrace_model::machine::Config;
+use wmtrace_model::op::ModelKind;
+
+/// The largest standard input that is kept for the program.
+const MAX_STDIN: u64 = 256 << 20;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) target: Target,
+    pub(crate) program: Program,
+    pub(crate) engine: EngineOptions,
+    pub(crate) rules: Rules,
+    pub(crate) max_events: u64,
+}
+
+impl Setup {
+    /// What the options ask for. The model is c11 where it is still to be decided.
+    pub(crate) fn new(options: &TestOptions) -> Result<Setup, TargetError> {
+        let input = |message: String| TargetError::Input(message);
+        let cwd = std::env::current_dir()
+            .map_err(|error| input(format!("the working directory is gone: {error}")))?;
+        let path = target::find(&options.program, std::env::var_os("PATH").as_deref(), &cwd)?;
+        let target = target::examine(&path, options.arch)?;
+        let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
+        let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
+        let engine = EngineOptions {
+            model: options.model.unwrap_or(ModelKind::C11),
+            unsure_is_plain: options.races == Races::On,
+            assume: options.assume,
+            orders,
+            managed: options.managed.clone(),
+            unmanaged: options.unmanaged.clone(),
+            timeout: options.timeout,
+            entropy: options.seed,
+        };
+        let program = Program {
+            path,
+            args: options.args.clone(),
+            env: std::env::vars_os().collect(),
+            cwd,
+            stdin: stdin.unwrap_or_default(),
+        };
+        let rules = Rules { expect_exit: options.expect_exit, races: options.races };
+        Ok(Setup { target, program, engine, rules, max_events: options.max_events })
+    }
+
+    /// How machines are configured.
+    pub(crate) fn config(&self) -> Config {
+        let mut config = Config::new(self.engine.model);
+        config.races = self.rules.races != Races::Off;
+        // Libraries that run natively, and the kernel, write memory too.
+        config.foreign = true;
+        config.max_events = self.max_events;
+        config
+    }
+
+    /// The program's name, for people and for files.
+    pub(crate) fn name(&self) -> String {
+        let path = &self.program.path;
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// The text of an orders file that can be read as one.
+fn orders_file(path: &Path) -> Result<String, String> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let bytes = files::read(path, MAX_TEXT).map_err(|error| at(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| at(&error))?;
+    OrdersFile::parse(&text).map_err(|error| format!("{}:{error}", path.display()))?;
+    Ok(text)
+}
+
+fn standard_input(path: &Path) -> Result<Vec<u8>, String> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    if path.as_os_str() != "-" {
+        return files::read(path, MAX_STDIN).map_err(|error| at(&error));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().take(MAX_STDIN + 1).read_to_end(&mut bytes).map_err(|error| at(&error))?;
+    if bytes.len() as u64 > MAX_STDIN {
+        return Err(at(&format!("larger than {} MiB", MAX_STDIN >> 20)));
+    }
+    Ok(bytes)
+}

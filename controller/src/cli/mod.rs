@@ -1,0 +1,119 @@
+//! The command line: what clap reads (`…Args`), and what it means once checked (`…Options`). Everything behind this
+//! module sees only options that make sense together.
+
+mod inspect;
+mod litmus;
+mod recorded;
+mod test;
+mod values;
+
+pub(crate) use inspect::InspectOptions;
+pub(crate) use litmus::{Exploration, LitmusOptions, Output, Sampling};
+pub(crate) use recorded::{ExplainOptions, ReplayOptions, Shown};
+pub(crate) use test::{Arch, ExpectExit, Races, ReportFormat, TestOptions};
+pub(crate) use values::Format;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use inspect::InspectArgs;
+use litmus::LitmusArgs;
+use recorded::{ExplainArgs, ReplayArgs};
+use test::TestArgs;
+
+const EXAMPLES: &str = "\
+Each execution lets one thread run at a time and decides, as the memory model allows, which store each
+load reads. What goes wrong (data races, failed assertions, crashes, deadlocks, livelocks, use after free,
+uninitialised loads, wrong exit statuses, executions without end) is reported with both sides, and written
+to a recording that `wmtrace replay` repeats and `wmtrace explain` explains. Compile with -g: debug
+information is how wmtrace knows the memory orders that the source asked for.
+
+Examples:
+  wmtrace ./queue_test                            1000 executions, up to the first bug
+  wmtrace -n 20000 --keep-going -j4 ./queue_test  every bug of 20,000 executions, four at a time
+  wmtrace --time 60 -- ./queue_test --gtest_filter=Push.*
+                                                  a minute; what follows the program belongs to it
+  wmtrace --model tso ./queue_test                can this binary fail on x86-64?
+  wmtrace replay wmtrace-out/queue_test-race-1-1-3.wmtrec
+                                                  the third execution again
+  wmtrace --format sarif ./queue_test             for code scanning; also json and junit
+A program whose name is one of the commands above is reached as `./litmus` or after `--`.
+
+Exit status:
+  0  no bug
+  1  bug found
+  2  wrong usage or input
+  3  tool error, something unsupported, or interrupted before any bug was found";
+
+/// Weak-memory testing: finds the executions of a concurrent program that no interleaving explains.
+#[derive(Parser)]
+#[command(
+    name = "wmtrace",
+    version,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    override_usage = "wmtrace [OPTIONS] [--] PROGRAM [ARGS…]\n       wmtrace COMMAND …"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Subcommands>,
+    #[command(flatten)]
+    test: TestArgs,
+}
+
+#[derive(Subcommand)]
+enum Subcommands {
+    /// Runs a recorded execution again
+    Replay(ReplayArgs),
+    /// Shows a recorded execution, and why it could happen
+    Explain(ExplainArgs),
+    /// The atomics and fences of a program, their memory orders, and where these came from
+    Inspect(InspectArgs),
+    /// Which final states litmus tests in herd's C format can reach under a memory model
+    Litmus(LitmusArgs),
+}
+
+/// A command with checked options.
+pub(crate) enum Command {
+    /// `wmtrace PROGRAM`
+    Test(Box<TestOptions>),
+    /// `wmtrace replay`
+    Replay(ReplayOptions),
+    /// `wmtrace explain`
+    Explain(ExplainOptions),
+    /// `wmtrace litmus`
+    Litmus(LitmusOptions),
+    /// `wmtrace inspect`
+    Inspect(InspectOptions),
+}
+
+impl Cli {
+    /// The command, if its options make sense together.
+    pub(crate) fn checked(self) -> Result<Command, clap::Error> {
+        match self.command {
+            None => self.test.checked().map(|options| Command::Test(Box::new(options))),
+            Some(Subcommands::Replay(args)) => Ok(Command::Replay(args.into())),
+            Some(Subcommands::Explain(args)) => args.checked().map(Command::Explain),
+            Some(Subcommands::Litmus(args)) => args.checked().map(Command::Litmus),
+            Some(Subcommands::Inspect(args)) => Ok(Command::Inspect(args.into())),
+        }
+    }
+}
+
+/// clap's message and usage for a mistake that clap cannot see, of a command or of the main one.
+fn usage_of(subcommand: Option<&str>, kind: ErrorKind, message: &str) -> clap::Error {
+    let mut command = Cli::command();
+    command.build();
+    let of = subcommand.and_then(|name| command.find_subcommand_mut(name).cloned());
+    of.unwrap_or(command).error(kind, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_contradiction_in_the_definition() {
+        Cli::command().debug_assert();
+    }
+}

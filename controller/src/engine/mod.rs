@@ -1,0 +1,182 @@
+//! Engines: what runs a program's threads one event at a time, as a [`Machine`] says.
+//!
+//! An engine owns the processes; it knows nothing of campaigns, bugs or reports. Those see an execution as an
+//! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+pub(crate) mod fake_programs;
+pub(crate) mod step;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use wmtrace_decoder::orders::{Assume, Atomic, Source};
+use wmtrace_model::machine::{Machine, Mismatch};
+use wmtrace_model::op::{ModelKind, Site, ThreadId};
+use wmtrace_model::order::Order;
+use wmtrace_model::strategy::{Divergence, Strategy};
+
+/// The program under test, and how it is started.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    /// Without the program's own name.
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) cwd: PathBuf,
+    /// What it reads from its standard input, the same in every execution.
+    pub(crate) stdin: Vec<u8>,
+}
+
+/// What an engine must know beside the machine's configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineOptions {
+    pub(crate) model: ModelKind,
+    /// Accesses that may be plain are plain: their races are bugs.
+    pub(crate) unsure_is_plain: bool,
+    pub(crate) assume: Assume,
+    /// The text of the user's orders file.
+    pub(crate) orders: Option<String>,
+    /// File names (or parts of paths) of modules to run under the model, and natively, beside the usual ones.
+    pub(crate) managed: Vec<String>,
+    pub(crate) unmanaged: Vec<String>,
+    /// Real time that one execution may take.
+    pub(crate) timeout: Duration,
+    /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
+    pub(crate) entropy: u64,
+}
+
+/// Runs executions of one program.
+pub(crate) trait Engine: Sites {
+    /// Runs one execution to its end. The machine is new or reset, and belongs to this execution.
+    fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError>;
+}
+
+/// Tells where in the code a [`Site`] is. Sites stay valid as long as the engine lives, and the same place and
+/// call stack has the same number in each execution of a campaign.
+pub(crate) trait Sites {
+    /// Everything that is known of a site.
+    fn site(&self, site: Site) -> SiteInfo;
+    /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
+    fn modules(&self) -> Vec<ModuleInfo>;
+}
+
+/// A file whose code the program runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ModuleInfo {
+    pub(crate) path: String,
+    /// In hexadecimal digits.
+    pub(crate) build_id: String,
+    /// Whether it runs under the model.
+    pub(crate) managed: bool,
+    /// Whether its memory orders are known beyond the instruction set (DESIGN's "known orders").
+    pub(crate) orders_known: bool,
+}
+
+/// A place in the code, and how a thread came there.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct SiteInfo {
+    /// Innermost first, inlined functions included. The first is the access itself; never empty.
+    pub(crate) stack: Vec<Location>,
+    /// The instruction's text; empty where it is none (a system call, a library function).
+    pub(crate) instruction: String,
+    /// The order the model gives the access, and who says so. `None` for what is no access.
+    pub(crate) order: Option<(Order, Source)>,
+    /// Whether the access is atomic, as far as is known.
+    pub(crate) atomic: Atomic,
+    /// `load`, `store`, `rmw`, `fence`, or what else happens here: `lock`, `free` …
+    pub(crate) op: &'static str,
+}
+
+/// One frame of a stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Location {
+    /// The file's name of the module; empty if the address is in none.
+    pub(crate) module: String,
+    /// The address in the module (in the process, if it is in none).
+    pub(crate) offset: u64,
+    pub(crate) function: Option<String>,
+    pub(crate) file: Option<String>,
+    /// 0: not known.
+    pub(crate) line: u32,
+    /// 0: not known.
+    pub(crate) column: u32,
+    /// Whether the function is inlined into the next frame's.
+    pub(crate) inlined: bool,
+}
+
+/// How an execution ended.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum End {
+    /// The program has ended by itself, with this status.
+    Exited(i32),
+    /// A signal has ended it.
+    Killed {
+        signal: i32,
+        /// Who was hit, if it was a thread that the machine knows.
+        thread: Option<ThreadId>,
+        /// The address that a SIGSEGV or SIGBUS is about.
+        fault: Option<u64>,
+    },
+    /// Nobody can go on: all are blocked.
+    Deadlock,
+    /// Nobody can go on: some spin for ever.
+    Livelock,
+    /// It took longer than [`EngineOptions::timeout`].
+    TimedOut,
+    /// It had more events than the machine's configuration allows.
+    TooManyEvents,
+    /// A replay is not the recorded execution.
+    Diverged(Divergence),
+    /// The strategy has no interest in the rest.
+    Abandoned,
+}
+
+/// What became of an execution.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) end: End,
+    /// Every thread that was alive at the end, unless the program simply exited.
+    pub(crate) threads: Vec<ThreadState>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    /// Whether output was cut off at the limit.
+    pub(crate) truncated: bool,
+    /// What was not supported or not under control, each once, in words.
+    pub(crate) warnings: Vec<String>,
+    /// A running hash of everything that the program could observe (results of system calls, values read): two
+    /// executions that are the same have the same, and `--verify` compares them event by event.
+    pub(crate) trace: Vec<u64>,
+}
+
+/// A thread at the end of an execution.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ThreadState {
+    pub(crate) thread: ThreadId,
+    /// In words: `waits for the mutex 0x…`, `spins`, `waits in read`, `runs`, `failed`.
+    pub(crate) doing: String,
+    /// Innermost first.
+    pub(crate) stack: Vec<Location>,
+}
+
+/// Why an execution could not be made. None of these is a bug of the program.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EngineError {
+    /// The user's mistake: no such file, not executable, wrong architecture.
+    #[error("{0}")]
+    Input(String),
+    /// wmtrace does not do this.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// An operation of the operating system failed, in words.
+    #[error("{0}")]
+    Os(String),
+    /// wmtrace is wrong.
+    #[error("internal error: {0}; please report this")]
+    Mismatch(#[from] Mismatch),
+    /// The user has interrupted wmtrace.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,177 @@
+//! Performing an access as the model says: loads that read an older store, stores that others do not see yet.
+//!
+//! An instruction may have several parts that the model decides on, one after the other; other threads may run
+//! between them. Loads are decided first, without running anything: the value is put where the instruction will
+//! look for it, just for the moment in which it runs. It runs when its first store is due (or its last load); what
+//! it writes is taken away again and appears when the model says so, store by store.
+
+use super::run::Run;
+use super::thread::{Part, PartKind, Pending};
+use crate::engine::EngineError;
+use crate::os::ptrace::{Resume, Stop};
+use wmtrace_model::op::{How, Place, Value};
+use wmtrace_model::strategy::Strategy;
+
+impl<S: Strategy> Run<'_, S> {
+    /// The thread stops before the next part of its instruction.
+    pub(super) fn pend_part(&mut self, index: usize) {
+        let state = self.state(index);
+        let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
+        let part = &flight.parts[flight.next];
+        let (op, site) = (part.op(), part.site);
+        self.pend(index, Pending::Part, op, site, state);
+    }
+
+    fn part(&mut self, index: usize) -> &mut Part {
+        let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
+        &mut flight.parts[flight.next]
+    }
+
+    /// Performs the part that the thread has stopped before.
+    pub(super) fn perform_part(&mut self, index: usize, how: How) -> Result<(), EngineError> {
+        let id = self.threads[index].id;
+        let Part { kind, at, .. } = *self.part(index);
+        let (mut read, mut written) = (0, 0);
+        if kind != PartKind::Store {
+            read = how.read.unwrap_or_else(|| self.memory.value(at));
+            let part = self.part(index);
+            part.value = Some(read);
+            part.redirected = how.read.is_some();
+        }
+        let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
+        let last = flight.next + 1 == flight.parts.len();
+        let transfer = flight.insn.transfer;
+        let (must_run, executed) = (kind != PartKind::Load || last, flight.executed);
+        let writes = match kind {
+            PartKind::Load => false,
+            PartKind::Cas { .. } => how.succeeds,
+            PartKind::Store | PartKind::Rmw => true,
+        };
+        if must_run && !executed && transfer.is_none() && !self.execute(index)? {
+            // It faulted: nothing has happened. The signal is delivered when the thread goes on.
+            self.machine.faulted(id);
+            self.threads[index].flight = None;
+            return Ok(());
+        }
+        if writes {
+            written = self.part(index).value.unwrap_or(0);
+            if kind != PartKind::Store {
+                written = self.updated(index);
+            }
+            if !how.hold {
+                self.memory.set_value(at, written)?;
+            }
+        }
+        self.retired(id, read, written)?;
+        let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
+        flight.next += 1;
+        if flight.next < flight.parts.len() {
+            self.pend_part(index);
+            return Ok(());
+        }
+        let flight = self.threads[index].flight.take().expect("an instruction is under way");
+        if let Some(transfer) = flight.insn.transfer {
+            return self.follow(index, &flight.insn, transfer, Some(read as u64));
+        }
+        self.tell(index, &flight.told);
+        Ok(())
+    }
+
+    /// What the read-modify-write that was just executed has written.
+    fn updated(&mut self, index: usize) -> Value {
+        let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
+        flight.updated.unwrap_or(0)
+    }
+
+    /// Runs the instruction of the parts, with the values that its loads are to read. Afterwards memory is as it
+    /// was; what the instruction wrote is in its parts. False if it faulted.
+    fn execute(&mut self, index: usize) -> Result<bool, EngineError> {
+        let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
+        let (len, pc) = (u64::from(flight.insn.effect.len), self.threads[index].regs.rip);
+        let mut before: Vec<(Place, Value)> = Vec::new();
+        for part in &flight.parts {
+            // Of two parts at one place, what was there first counts.
+            if !before.iter().any(|(at, _)| *at == part.at) {
+                before.push((part.at, self.memory.value(part.at)));
+            }
+        }
+        for part in &flight.parts {
+            if let (true, Some(value)) = (part.kind != PartKind::Store, part.value)
+                && before.iter().any(|&(at, old)| at == part.at && old != value)
+            {
+                self.memory.set_value(part.at, value)?;
+            }
+        }
+        let stop = self.run_one(index, pc, len)?;
+        let mut changed = Vec::new();
+        for &(at, old) in &before {
+            let now = self.memory.value(at);
+            if now != old {
+                self.memory.set_value(at, old)?;
+            }
+            changed.push((at, now));
+        }
+        if let Some(stop) = stop {
+            self.dispatch(index, stop)?;
+            return Ok(false);
+        }
+        let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
+        flight.executed = true;
+        for part in &mut flight.parts {
+            let now = changed.iter().find(|(at, _)| *at == part.at).map(|&(_, now)| now);
+            match part.kind {
+                PartKind::Store => part.value = now,
+                PartKind::Rmw | PartKind::Cas { .. } => flight.updated = now,
+                PartKind::Load => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs the one instruction at the thread's program counter. The stop, if it did not get behind it.
+    fn run_one(&mut self, index: usize, pc: u64, len: u64) -> Result<Option<Stop>, EngineError> {
+        if !self.sea.covers(pc) {
+            let what = "a thread runs code that another one has just made changeable";
+            return Err(EngineError::Unsupported(what.to_owned()));
+        }
+        loop {
+            self.surface(pc, len, &[])?;
+            let stop = self.resume(index, Resume::ToSyscall, 0)?;
+            let thread = &mut self.threads[index];
+            match stop {
+                Stop::Signal(libc::SIGTRAP) if thread.regs.rip == pc + len + 1 => {
+                    thread.jump(pc + len);
+                    return Ok(None);
+                }
+                // A signal that has nothing to do with the instruction: it waits until that is over.
+                Stop::Signal(signal) if !is_fault(signal) && thread.regs.rip == pc && thread.signal == 0 => {
+                    let info = thread.stopped.as_ref().and_then(|stopped| stopped.signal_info().ok());
+                    thread.signal = signal;
+                    self.threads[index].signal_info = info.map(|mut info| {
+                        self.sign(&mut info);
+                        info
+                    });
+                }
+                Stop::Other | Stop::Group if thread.regs.rip == pc && self.end.is_none() => {}
+                stop => return Ok(Some(stop)),
+            }
+        }
+    }
+
+    /// Runs a fence instruction.
+    pub(super) fn perform_fence(&mut self, index: usize) -> Result<(), EngineError> {
+        let pc = self.threads[index].regs.rip;
+        let insn = self.insn(pc)?;
+        let stop = self.run_one(index, pc, u64::from(insn.effect.len))?;
+        if let Some(stop) = stop {
+            self.machine.faulted(self.threads[index].id);
+            return self.dispatch(index, stop);
+        }
+        self.retired(self.threads[index].id, 0, 0)
+    }
+}
+
+/// Whether a signal says that the instruction at the program counter cannot run.
+fn is_fault(signal: i32) -> bool {
+    matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP)
+}

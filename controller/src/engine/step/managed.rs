@@ -1,0 +1,642 @@
+//! Managed code: what a thread does next under the model's eyes.
+
+use super::code::{Asks, Insn, Role, atomicity};
+use super::flow::Transfer;
+use super::registers::View;
+use super::run::{Run, at, mix};
+use super::sites::What;
+use super::thread::{Flight, Frame, Part, PartKind, Pending, Told};
+use crate::engine::EngineError;
+use crate::os::ptrace::{Regs, Resume, Stop};
+use std::rc::Rc;
+use wmtrace_decoder::effect::{Access, AccessKind, Concrete, Extent, Flow, Mask, RegSet};
+use wmtrace_decoder::orders::{self, Atomic, OrderInfo, Source};
+use wmtrace_decoder::x86::regs::{RBP, RFLAGS, RSP};
+use wmtrace_model::op::{Addr, Op, Place, Site};
+use wmtrace_model::order::Order;
+use wmtrace_model::strategy::Strategy;
+
+/// The most instructions of a stretch.
+const LONGEST: usize = 64;
+
+/// The most bytes of an access that the model decides on; longer ones (string instructions) are told.
+const DECIDED: u64 = 64;
+
+/// The accesses of one instruction, by what the model has to do with them.
+#[derive(Default)]
+struct Accesses {
+    parts: Vec<Part>,
+    told: Vec<Told>,
+    /// Stores that nobody else can see: only the thread itself may find them again.
+    quiet: Vec<(u64, u64)>,
+    /// It looks at code, where the sea is.
+    code: Vec<(u64, u64)>,
+    /// Some of it is not mapped: it will fault.
+    faults: bool,
+}
+
+impl<S: Strategy> Run<'_, S> {
+    /// The thread is at a managed instruction, and goes on to the next one, or as far as no event is.
+    pub(super) fn managed(&mut self, index: usize) -> Result<(), EngineError> {
+        let pc = self.threads[index].regs.rip;
+        let insn = self.insn(pc)?;
+        self.threads[index].last_pc = pc;
+        if let Some(info) = insn.before.get(self.threads[index].fences) {
+            let order = self.order_of(index, info, AccessKind::Rmw).0;
+            if order.acquires() || order.releases() {
+                let site = self.site(index, pc, "fence", Some((order, info.from)), Atomic::Yes, &insn);
+                self.pend(index, Pending::LostFence, Op::Fence { order }, site, 0);
+            } else {
+                self.threads[index].fences += 1;
+            }
+            return Ok(());
+        }
+        if insn.effect.waits {
+            self.machine.hint(self.threads[index].id);
+        }
+        if let Some(asks) = insn.asks {
+            return self.answer(index, &insn, asks);
+        }
+        let accesses = self.accesses(index, &insn, &self.threads[index].regs.clone())?;
+        if !accesses.parts.is_empty() && !accesses.faults {
+            let Accesses { parts, told, quiet, .. } = accesses;
+            if !quiet.is_empty() || told.iter().any(|it| it.store) || writes_vectors(&insn) {
+                self.new_state(index);
+            }
+            self.threads[index].flight =
+                Some(Flight { insn, parts, told, next: 0, executed: false, updated: None });
+            self.pend_part(index);
+            return Ok(());
+        }
+        if let Some(order) = self.fence_order(index, &insn) {
+            let from = insn.fence.as_ref().map_or(Source::Isa, |info| info.from);
+            let site = self.site(index, pc, "fence", Some((order, from)), Atomic::Yes, &insn);
+            self.pend(index, Pending::Fence, Op::Fence { order }, site, 0);
+            return Ok(());
+        }
+        if let Some(transfer) = insn.transfer {
+            // A function's pointer that it loads; what a call writes to its own stack concerns nobody.
+            let loads: Vec<Told> = accesses.told.iter().filter(|it| !it.store).copied().collect();
+            self.tell(index, &loads);
+            return self.follow(index, &insn, transfer, None);
+        }
+        if insn.effect.flow != Flow::Next {
+            return self.alone(index, &insn, &accesses);
+        }
+        self.stretch(index, &insn, accesses)
+    }
+
+    pub(super) fn insn(&mut self, pc: u64) -> Result<Rc<Insn>, EngineError> {
+        self.engine.code.at(pc, &self.sea, &self.modules, self.engine.options.model)
+    }
+
+    /// The fence that an instruction is to the model, if it is one.
+    fn fence_order(&self, index: usize, insn: &Insn) -> Option<Order> {
+        let order = match (&insn.fence, insn.effect.fence) {
+            (Some(info), _) => self.order_of(index, info, AccessKind::Rmw).0,
+            (None, Some(fence)) => fence.order,
+            (None, None) => return None,
+        };
+        (order.acquires() || order.releases()).then_some(order)
+    }
+
+    /// RDRAND and RDPID: the engine says what they give.
+    fn answer(&mut self, index: usize, insn: &Insn, asks: Asks) -> Result<(), EngineError> {
+        let value = match asks {
+            Asks::Random => self.clock.random(),
+            Asks::Cpu => 0,
+        };
+        let written = insn.effect.writes.iter().find(|reg| reg.0 < 16 && *reg != RSP);
+        let thread = &mut self.threads[index];
+        if let Some(reg) = written {
+            *gpr_mut(&mut thread.regs, reg.0) = value;
+        }
+        if asks == Asks::Random {
+            // Carry: there was one. The other arithmetic flags are cleared.
+            thread.regs.eflags = thread.regs.eflags & !0x8d5 | 1;
+        }
+        thread.jump(thread.regs.rip + u64::from(insn.effect.len));
+        Ok(())
+    }
+
+    /// The accesses that an instruction would make with these registers.
+    fn accesses(&mut self, index: usize, insn: &Insn, regs: &Regs) -> Result<Accesses, EngineError> {
+        let mut found = Accesses::default();
+        if insn.effect.accesses.is_empty() {
+            return Ok(found);
+        }
+        let pc = regs.rip;
+        let mut concrete = Vec::new();
+        for (number, access) in insn.effect.accesses.iter().enumerate() {
+            concrete.clear();
+            let view = View::new(regs, self.threads[index].stopped.as_ref());
+            access.resolve_into(&view, &mut concrete);
+            for it in &concrete {
+                self.sort(index, insn, number, it, pc, &mut found);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts one access where it belongs.
+    fn sort(
+        &mut self,
+        index: usize,
+        insn: &Insn,
+        number: usize,
+        it: &Concrete,
+        pc: u64,
+        found: &mut Accesses,
+    ) {
+        if self.sea.covers(it.addr) {
+            found.code.push((it.addr, it.addr + it.len));
+        }
+        let (role, from) = self.role(index, insn, number, it);
+        let order = match role {
+            Role::Private => {
+                if it.kind != AccessKind::Load {
+                    found.quiet.push((it.addr, it.len));
+                }
+                return;
+            }
+            Role::Plain => Order::Na,
+            Role::Operation { order, .. } => order,
+        };
+        let atomic = atomicity(insn, number);
+        let (loads, stores) = match it.kind {
+            AccessKind::Load => (true, false),
+            AccessKind::Store => (false, true),
+            AccessKind::Rmw | AccessKind::LoadStore => (true, true),
+        };
+        let Role::Operation { failure, .. } = role else {
+            for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
+                let op = if store { "store" } else { "load" };
+                let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store });
+            }
+            return;
+        };
+        let mut byte = [0];
+        let last = it.addr.wrapping_add(it.len - 1);
+        if !self.memory.read(it.addr, &mut byte) || !self.memory.read(last, &mut byte) {
+            found.faults = true;
+            return;
+        }
+        let op = match it.kind {
+            AccessKind::Rmw => "rmw",
+            _ if stores => "store",
+            _ => "load",
+        };
+        let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let mut from_addr = it.addr;
+        let end = it.addr + it.len;
+        while from_addr < end {
+            // Up to the next multiple of sixteen, unless the access fits as it is.
+            let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
+            let at = Place::new(Addr(from_addr), width as u8);
+            let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
+            match it.kind {
+                AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
+                AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
+                AccessKind::LoadStore => {
+                    found.parts.push(part(PartKind::Load, of_load(order)));
+                    found.parts.push(part(PartKind::Store, of_store(order)));
+                }
+                AccessKind::Rmw if it.conditional => {
+                    let regs = &self.threads[index].regs;
+                    let expected = expected(regs, width as u8, insn.double);
+                    found.parts.push(part(PartKind::Cas { expected }, order));
+                }
+                AccessKind::Rmw => found.parts.push(part(PartKind::Rmw, order)),
+            }
+            from_addr += width;
+        }
+    }
+
+    /// What the model has to do with an access, and who says so.
+    fn role(&mut self, index: usize, insn: &Insn, number: usize, it: &Concrete) -> (Role, Source) {
+        let own = self.threads[index].owns(it.addr, it.len);
+        // Pointers that the dynamic linker fills in, at any time, are its own affair.
+        if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
+            return (Role::Private, Source::Isa);
+        }
+        if !self.is_c11() {
+            return (self.hardware_role(index, it, own), Source::Isa);
+        }
+        let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
+        // A locked instruction that stands for a fence is one event: the fence.
+        if insn.fence.is_some() && own {
+            return (Role::Private, info.from);
+        }
+        let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        if it.kind != AccessKind::Rmw {
+            match info.atomic {
+                Atomic::No => return (Role::Plain, info.from),
+                Atomic::Unsure if unsure_is_plain || it.len > DECIDED => return (Role::Plain, info.from),
+                Atomic::Yes if it.len > DECIDED => return (Role::Plain, info.from),
+                Atomic::Yes | Atomic::Unsure => {}
+            }
+        }
+        if let Some(runtime) = &info.runtime
+            && !self.with_context(index, |context| runtime.is_own(context, it.addr))
+            && it.kind != AccessKind::Rmw
+        {
+            return (Role::Plain, info.from);
+        }
+        let (order, failure) = self.order_of(index, info, it.kind);
+        (Role::Operation { order, failure }, info.from)
+    }
+
+    /// Under the hardware models every access that others may see is an operation.
+    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool) -> Role {
+        let granules = it.addr >> 3..=it.addr.saturating_add(it.len.max(1) - 1) >> 3;
+        let mut private = false;
+        if own {
+            private = !granules.take(8).any(|granule| self.shared.contains(&granule));
+        } else if self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
+            let before = self.shared.len();
+            self.shared.extend(granules.take(512));
+            if self.shared.len() > before {
+                // The owner has written there unseen: who reads it knows all that the owner had done by then.
+                let site = self.site_here(index, What::call("shares"));
+                self.machine.acquire(self.threads[index].id, it.addr, site);
+            }
+        }
+        match it.kind {
+            AccessKind::Rmw => Role::Operation { order: Order::SeqCst, failure: Order::SeqCst },
+            _ if private => Role::Private,
+            _ if it.len > DECIDED => Role::Plain,
+            _ => Role::Operation { order: Order::Relaxed, failure: Order::Relaxed },
+        }
+    }
+
+    /// An order and that of failure, evaluated now if it lives in a variable.
+    fn order_of(&self, index: usize, info: &OrderInfo, kind: AccessKind) -> (Order, Order) {
+        let policy = || self.engine.options.assume.order(kind);
+        let (order, failure) = match (&info.runtime, info.order) {
+            (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
+                Ok((order, failure)) => (order, failure),
+                Err(_) => (policy(), None),
+            },
+            (None, order) => (order.unwrap_or_else(policy), info.failure),
+        };
+        let order = if order == Order::Na { Order::Relaxed } else { order };
+        (order, of_load(failure.unwrap_or(order)))
+    }
+
+    fn with_context<T>(&self, index: usize, ask: impl FnOnce(&orders::Thread<'_>) -> T) -> T {
+        let thread = &self.threads[index];
+        let view = View::new(&thread.regs, thread.stopped.as_ref());
+        let module = self.modules.iter().find(|module| module.contains(thread.regs.rip));
+        let read = |addr: u64, buffer: &mut [u8]| self.memory.read(addr, buffer);
+        ask(&orders::Thread {
+            arch: wmtrace_decoder::effect::Arch::X86_64,
+            registers: &view,
+            read: &read,
+            bias: module.map_or(0, |module| module.bias),
+        })
+    }
+
+    pub(super) fn site(
+        &mut self,
+        index: usize,
+        pc: u64,
+        op: &'static str,
+        order: Option<(Order, Source)>,
+        atomic: Atomic,
+        insn: &Insn,
+    ) -> Site {
+        let what = What { op, order, atomic };
+        let stack = self.threads[index].calls_made;
+        self.engine.sites.site(pc, stack, what, &self.modules, || insn.text.clone())
+    }
+
+    /// Follows a jump, call or return. `loaded` is the target that its load has read, if the model decided on that.
+    pub(super) fn follow(
+        &mut self,
+        index: usize,
+        insn: &Insn,
+        transfer: Transfer,
+        loaded: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let regs = self.threads[index].regs;
+        let next = regs.rip + u64::from(insn.effect.len);
+        let mut slot = None;
+        let memory = match (transfer, loaded) {
+            (_, Some(loaded)) => Some(loaded),
+            (Transfer::Return { .. }, None) => self.memory.read_u64(regs.rsp),
+            (Transfer::JumpMemory | Transfer::CallMemory, None) => {
+                let view = View::new(&regs, None);
+                let mut found = Vec::new();
+                insn.effect.accesses.iter().for_each(|access| access.resolve_into(&view, &mut found));
+                let load = found.iter().find(|it| it.kind == AccessKind::Load);
+                slot = load.map(|it| it.addr);
+                slot.and_then(|addr| self.memory.read_u64(addr))
+            }
+            _ => Some(0),
+        };
+        // What cannot be read faults: let it.
+        let Some(memory) = memory else { return self.alone(index, insn, &Accesses::default()) };
+        let target = transfer.target(&regs, memory, next);
+        if transfer.is_call() {
+            let sp = regs.rsp.wrapping_sub(8);
+            if self.memory.write(sp, &next.to_le_bytes()).is_err() {
+                return self.alone(index, insn, &Accesses::default());
+            }
+            let before = self.threads[index].calls_made;
+            let after = self.engine.sites.called(before, next, &self.modules);
+            let thread = &mut self.threads[index];
+            thread.regs.rsp = sp;
+            thread.frames.push(Frame { sp, before });
+            thread.calls_made = after;
+        }
+        if let Transfer::Return { pops } = transfer {
+            let thread = &mut self.threads[index];
+            thread.regs.rsp = regs.rsp.wrapping_add(8 + u64::from(pops));
+            thread.unwind();
+        }
+        self.threads[index].jump(target);
+        if !self.sea.covers(target) {
+            self.leaves(index, slot)?;
+        } else if let (Transfer::JumpMemory, Some(slot)) = (transfer, slot) {
+            self.leaves_by_linker(index, regs.rip, slot);
+        }
+        Ok(())
+    }
+
+    /// One instruction that cannot be part of a stretch and is not followed: stepped by the processor.
+    fn alone(&mut self, index: usize, insn: &Insn, accesses: &Accesses) -> Result<(), EngineError> {
+        let pc = self.threads[index].regs.rip;
+        self.surface(pc, u64::from(insn.effect.len), &accesses.code)?;
+        let how = if insn.effect.flow == Flow::Syscall { Resume::ToSyscall } else { Resume::Step };
+        let stop = self.resume(index, how, 0)?;
+        self.threads[index].fences = 0;
+        let stepped =
+            stop == Stop::Signal(libc::SIGTRAP) && how == Resume::Step && self.threads[index].regs.rip != pc;
+        self.tell(index, &accesses.told);
+        if stop == Stop::Signal(libc::SIGTRAP) && insn.effect.flow == Flow::Trap {
+            // The program's own breakpoint: the signal is for the program.
+            return self.signalled(index, libc::SIGTRAP);
+        }
+        if stepped {
+            self.threads[index].unwind();
+            return Ok(());
+        }
+        self.dispatch(index, stop)
+    }
+
+    pub(super) fn surface(&mut self, pc: u64, len: u64, code: &[(u64, u64)]) -> Result<(), EngineError> {
+        for &(start, end) in code {
+            self.sea.surface(&self.memory, start, end)?;
+        }
+        Ok(self.sea.surface(&self.memory, pc, pc + len)?)
+    }
+
+    /// Tells the machine of accesses that have been made.
+    pub(super) fn tell(&mut self, index: usize, told: &[Told]) {
+        let id = self.threads[index].id;
+        for it in told {
+            self.machine.plain(id, it.site, Addr(it.addr), it.len, it.store, &mut &self.memory);
+        }
+    }
+
+    /// Runs instructions from here on as long as none is an event, and addresses can be told in advance.
+    fn stretch(&mut self, index: usize, first: &Insn, accesses: Accesses) -> Result<(), EngineError> {
+        let start = self.threads[index].regs.rip;
+        let mut ahead = Ahead::new(self.threads[index].regs);
+        let Accesses { mut told, mut quiet, code, faults, .. } = accesses;
+        let mut vectors = writes_vectors(first);
+        let mut end = start + u64::from(first.effect.len);
+        ahead.run(first, self.sea.bytes(start).unwrap_or_default());
+        let mut count = 1;
+        while count < LONGEST && code.is_empty() && !faults && self.sea.covers(end) {
+            // What is wrong with the next one is found out when a thread is there.
+            let Ok(insn) = self.insn(end) else { break };
+            if insn.ends_stretch() || !insn.before.is_empty() || !ahead.knows(&insn) {
+                break;
+            }
+            let more = self.accesses(index, &insn, &at(&ahead.regs, end))?;
+            if !more.parts.is_empty() || !more.code.is_empty() || more.faults {
+                break;
+            }
+            told.extend(more.told);
+            quiet.extend(more.quiet);
+            vectors |= writes_vectors(&insn);
+            let bytes = self.sea.bytes(end).unwrap_or_default();
+            ahead.run(&insn, bytes);
+            end += u64::from(insn.effect.len);
+            count += 1;
+        }
+        if !told.is_empty() {
+            // Under PSO and PSLO what is told goes to memory directly.
+            self.flush(index)?;
+        }
+        quiet.extend(told.iter().filter(|it| it.store).map(|it| (it.addr, it.len)));
+        let before = self.written_before(index, &quiet);
+        self.surface(start, end - start, &code)?;
+        self.threads[index].fences = 0;
+        let stop = self.resume(index, Resume::ToSyscall, 0)?;
+        let at = self.threads[index].regs.rip;
+        let ended = stop == Stop::Signal(libc::SIGTRAP) && at == end + 1;
+        if !ended {
+            // It came only as far as this.
+            told.retain(|it| it.pc < at || at < start);
+        }
+        self.written_after(index, &before);
+        if vectors {
+            self.new_state(index);
+        }
+        self.tell(index, &told);
+        self.threads[index].last_pc = if ended { end - 1 } else { at };
+        if ended {
+            self.threads[index].jump(end);
+            return Ok(());
+        }
+        self.dispatch(index, stop)
+    }
+
+    /// What the stores of a stretch will overwrite, for the hash of what the thread has written.
+    fn written_before(&mut self, index: usize, stores: &[(u64, u64)]) -> Vec<(u64, Vec<u8>)> {
+        if stores.iter().any(|&(_, len)| len > DECIDED) {
+            self.new_state(index);
+        }
+        let short = stores.iter().filter(|&&(_, len)| len <= DECIDED);
+        short.map(|&(addr, len)| (addr, self.memory.read_some(addr, len as usize))).collect()
+    }
+
+    /// The thread's state has changed in a way that its fingerprint does not cover.
+    pub(super) fn new_state(&mut self, index: usize) {
+        self.clock.event();
+        let now = self.clock.now();
+        let written = &mut self.threads[index].written;
+        *written = mix(*written, now);
+    }
+
+    fn written_after(&mut self, index: usize, before: &[(u64, Vec<u8>)]) {
+        for (addr, old) in before {
+            let new = self.memory.read_some(*addr, old.len());
+            let hash =
+                |bytes: &[u8]| bytes.iter().fold(mix(*addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
+            if *old != new {
+                self.threads[index].written ^= hash(old) ^ hash(&new);
+            }
+        }
+    }
+
+    /// A fingerprint of what decides what the thread does next.
+    pub(super) fn state(&self, index: usize) -> u64 {
+        let thread = &self.threads[index];
+        let regs = &thread.regs;
+        let flags = regs.eflags & 0xcd5;
+        let all = [
+            regs.rax, regs.rbx, regs.rcx, regs.rdx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8, regs.r9,
+            regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip, flags,
+        ];
+        all.into_iter().fold(thread.written, mix) | 1
+    }
+}
+
+/// What will be in the registers after instructions that have not run yet: as far as the stack is concerned.
+struct Ahead {
+    regs: Regs,
+    unknown: RegSet,
+}
+
+impl Ahead {
+    fn new(regs: Regs) -> Ahead {
+        Ahead { regs, unknown: RegSet::EMPTY }
+    }
+
+    /// Whether the addresses of the instruction's accesses can be told.
+    fn knows(&self, insn: &Insn) -> bool {
+        insn.effect.accesses.iter().all(|access| !used(access).iter().any(|reg| self.unknown.contains(reg)))
+    }
+
+    fn run(&mut self, insn: &Insn, bytes: &[u8]) {
+        let known = self.stack(&bytes[..usize::from(insn.effect.len).min(bytes.len())]);
+        for reg in insn.effect.writes.iter() {
+            if !known.contains(reg) {
+                self.unknown.insert(reg);
+            }
+        }
+    }
+
+    /// Instructions that move the stack and frame pointers by constants.
+    fn stack(&mut self, bytes: &[u8]) -> RegSet {
+        let sp = RegSet::EMPTY.with(RSP);
+        if self.unknown.contains(RSP) {
+            return RegSet::EMPTY;
+        }
+        let amount = |bytes: &[u8]| match *bytes {
+            [low] => Some(i64::from(low as i8)),
+            [a, b, c, d] => Some(i64::from(i32::from_le_bytes([a, b, c, d]))),
+            _ => None,
+        };
+        match *bytes {
+            [0x50..=0x57] | [0x41, 0x50..=0x57] | [0x6a, _] | [0x68, _, _, _, _] => {
+                self.regs.rsp = self.regs.rsp.wrapping_sub(8);
+                sp
+            }
+            [low @ 0x58..=0x5f] | [0x41, low @ 0x58..=0x5f] if low != 0x5c => {
+                self.regs.rsp = self.regs.rsp.wrapping_add(8);
+                sp
+            }
+            [0x48, 0x83 | 0x81, 0xec, ..] => {
+                let Some(amount) = amount(&bytes[3..]) else { return RegSet::EMPTY };
+                self.regs.rsp = self.regs.rsp.wrapping_sub(amount as u64);
+                sp
+            }
+            [0x48, 0x83 | 0x81, 0xc4, ..] => {
+                let Some(amount) = amount(&bytes[3..]) else { return RegSet::EMPTY };
+                self.regs.rsp = self.regs.rsp.wrapping_add(amount as u64);
+                sp
+            }
+            [0x48, 0x89, 0xe5] => {
+                self.regs.rbp = self.regs.rsp;
+                RegSet::EMPTY.with(RBP)
+            }
+            _ => RegSet::EMPTY,
+        }
+    }
+}
+
+/// The registers that decide where an access goes.
+fn used(access: &Access) -> RegSet {
+    let mut set = RegSet::EMPTY;
+    let address = &access.address;
+    for reg in [address.base, address.index.map(|index| index.reg), address.segment].into_iter().flatten() {
+        set.insert(reg);
+    }
+    let mut masked = |mask: &Mask| match *mask {
+        Mask::Bits(reg) | Mask::Signs(reg, _) => set.insert(reg),
+    };
+    match &access.extent {
+        Extent::Repeated { count, .. } => {
+            set.insert(*count);
+            set.insert(RFLAGS);
+        }
+        Extent::Lanes { indices, mask, .. } => {
+            mask.iter().for_each(&mut masked);
+            set.insert(*indices);
+        }
+        Extent::Masked { mask, .. } | Extent::Packed { mask, .. } => masked(mask),
+        Extent::BitString { offset, .. } => set.insert(*offset),
+        Extent::Bytes(_) | Extent::AtMost(_) | Extent::Block(_) => {}
+    }
+    set
+}
+
+/// An order as a load can have it.
+fn of_load(order: Order) -> Order {
+    match order {
+        Order::Release => Order::Relaxed,
+        Order::AcqRel => Order::Acquire,
+        order => order,
+    }
+}
+
+/// An order as a store can have it.
+fn of_store(order: Order) -> Order {
+    match order {
+        Order::Acquire => Order::Relaxed,
+        Order::AcqRel => Order::Release,
+        order => order,
+    }
+}
+
+/// What a compare-and-swap compares with.
+fn expected(regs: &Regs, width: u8, double: bool) -> u128 {
+    if double {
+        let half = u32::from(width) * 4;
+        let low = u128::from(regs.rax) & ((1 << half) - 1);
+        let high = u128::from(regs.rdx) & ((1 << half) - 1);
+        return low | high << half;
+    }
+    u128::from(regs.rax) & ((1 << (u32::from(width) * 8)) - 1)
+}
+
+fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
+    match number {
+        0 => &mut regs.rax,
+        1 => &mut regs.rcx,
+        2 => &mut regs.rdx,
+        3 => &mut regs.rbx,
+        4 => &mut regs.rsp,
+        5 => &mut regs.rbp,
+        6 => &mut regs.rsi,
+        7 => &mut regs.rdi,
+        8 => &mut regs.r8,
+        9 => &mut regs.r9,
+        10 => &mut regs.r10,
+        11 => &mut regs.r11,
+        12 => &mut regs.r12,
+        13 => &mut regs.r13,
+        14 => &mut regs.r14,
+        _ => &mut regs.r15,
+    }
+}
+
+/// Whether an instruction changes registers that a thread's fingerprint does not cover.
+fn writes_vectors(insn: &Insn) -> bool {
+    insn.effect.writes.iter().any(|reg| reg.0 >= 16 && reg != RFLAGS)
+}

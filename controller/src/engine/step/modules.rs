@@ -1,0 +1,329 @@
+//! The files whose code a process runs: which of them are under the model, where their code is, what they are
+//! called, and which memory orders their accesses have.
+//!
+//! Files are read once and kept as long as wmtrace lives: the orders of an access borrow from them.
+
+use crate::inspect::files::{self, ProgramFiles};
+use crate::os::proc::Mapping;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use wmtrace_decoder::debug::Debug;
+use wmtrace_decoder::effect::{Arch, InsnEffect};
+use wmtrace_decoder::image::Image;
+use wmtrace_decoder::orders::file::OrdersFile;
+use wmtrace_decoder::orders::{EmptyFence, Options, Orders};
+use wmtrace_decoder::x86;
+use wmtrace_model::op::ModelKind;
+
+use crate::engine::{EngineError, EngineOptions, ModuleInfo};
+
+/// What a file contains, at the addresses it was linked for.
+pub(super) struct Binary {
+    pub(super) path: String,
+    pub(super) name: String,
+    pub(super) image: &'static Image,
+    pub(super) debug: &'static Debug,
+    pub(super) orders: Orders<'static>,
+    pub(super) managed: bool,
+    /// Function pointers that the dynamic linker fills in, by their address: the function's name.
+    slots: HashMap<u64, String>,
+    /// Addresses and sizes of functions, by name.
+    functions: HashMap<&'static str, Vec<(u64, u64)>>,
+    /// The tables of pointers that the dynamic linker fills in.
+    linkage: Vec<Range<u64>>,
+    /// Whether it is the C library or the dynamic linker itself.
+    pub(super) core: bool,
+    glibc: bool,
+    /// Fences without an instruction, by the address before which they happen.
+    pub(super) fences: HashMap<u64, Vec<EmptyFence>>,
+    /// Whether its memory orders are known beyond the instruction set.
+    pub(super) orders_known: bool,
+    lowest: u64,
+    fixed: bool,
+}
+
+/// A file in the process's memory.
+#[derive(Clone)]
+pub(super) struct Module {
+    pub(super) binary: Arc<Binary>,
+    /// What is added to the file's addresses.
+    pub(super) bias: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// Files that are the C runtime: they run natively.
+const RUNTIME: [&str; 18] = [
+    "libc.so",
+    "libc-",
+    "ld-linux",
+    "ld-musl",
+    "ld-2",
+    "ld.so",
+    "libm.so",
+    "libm-",
+    "libgcc_s",
+    "libstdc++",
+    "libpthread",
+    "libdl.so",
+    "librt.so",
+    "libresolv",
+    "libnss_",
+    "libc++.so",
+    "libc++abi",
+    "libunwind",
+];
+
+/// The C library and the dynamic linker: what they lock is their own.
+const CORE: [&str; 7] = ["libc.so", "libc-", "ld-linux", "ld-musl", "ld-2", "ld.so", "libpthread"];
+
+/// All files read so far.
+#[derive(Default)]
+pub(super) struct Library {
+    known: HashMap<String, Option<Arc<Binary>>>,
+}
+
+impl Library {
+    /// The modules of a process, by address. `program` is the executable's mapped name.
+    pub(super) fn modules(
+        &mut self,
+        mappings: &[Mapping],
+        options: &EngineOptions,
+    ) -> Result<Vec<Module>, EngineError> {
+        let mut modules: Vec<Module> = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for mapping in mappings.iter().filter(|mapping| mapping.executable && mapping.is_file()) {
+            if seen.contains(&mapping.name.as_str()) {
+                continue;
+            }
+            seen.push(&mapping.name);
+            let Some(binary) = self.binary(&mapping.name, options)? else { continue };
+            let of_file = || mappings.iter().filter(|other| other.name == mapping.name);
+            let start = of_file().map(|other| other.start).min().unwrap_or(mapping.start);
+            let end = of_file().map(|other| other.end).max().unwrap_or(mapping.end);
+            let bias = if binary.fixed { 0 } else { start.wrapping_sub(binary.lowest) };
+            modules.push(Module { binary, bias, start, end });
+        }
+        modules.sort_by_key(|module| module.start);
+        Ok(modules)
+    }
+
+    fn binary(&mut self, path: &str, options: &EngineOptions) -> Result<Option<Arc<Binary>>, EngineError> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(known.clone());
+        }
+        let binary = match files::read_shared(Path::new(path), files::MAX_BINARY) {
+            Ok(bytes) => Some(Arc::new(Binary::new(path, bytes, options)?)),
+            // Deleted, or a device: its code runs natively.
+            Err(_) => None,
+        };
+        self.known.insert(path.to_owned(), binary.clone());
+        Ok(binary)
+    }
+
+    /// What is known of the files read so far.
+    pub(super) fn infos(&self) -> Vec<ModuleInfo> {
+        let mut infos: Vec<ModuleInfo> = self
+            .known
+            .values()
+            .flatten()
+            .map(|binary| ModuleInfo {
+                path: binary.path.clone(),
+                build_id: binary.identity(),
+                managed: binary.managed,
+                orders_known: binary.orders_known,
+            })
+            .collect();
+        infos.sort_by(|a, b| a.path.cmp(&b.path));
+        infos
+    }
+}
+
+impl Binary {
+    fn new(path: &str, bytes: Arc<[u8]>, options: &EngineOptions) -> Result<Binary, EngineError> {
+        let (lowest, fixed) = layout(&bytes);
+        let image =
+            Image::parse(bytes).map_err(|error| EngineError::Unsupported(format!("{path}: {error}")))?;
+        if image.arch() != Arch::X86_64 {
+            return Err(EngineError::Unsupported(format!("{path} is not a program for x86-64")));
+        }
+        let image: &'static Image = Box::leak(Box::new(image));
+        let debug: &'static Debug =
+            Box::leak(Box::new(Debug::new(image, Arc::new(ProgramFiles::new(Path::new(path))))));
+        let name = Path::new(path)
+            .file_name()
+            .map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
+        let file = match &options.orders {
+            Some(text) => {
+                let parsed = OrdersFile::parse(text)
+                    .map_err(|error| EngineError::Input(format!("the orders file: {error}")))?;
+                Some(Arc::new(parsed))
+            }
+            None => None,
+        };
+        let orders =
+            Orders::new(image, debug, Options { assume: options.assume, file, module: name.clone() });
+        let mut binary = Binary {
+            path: path.to_owned(),
+            managed: is_managed(path, &name, options),
+            image,
+            debug,
+            orders,
+            slots: slots(image),
+            functions: HashMap::new(),
+            linkage: [".got", ".got.plt"]
+                .iter()
+                .filter_map(|name| image.section_range(name))
+                .map(|(start, len)| start..start.saturating_add(len))
+                .collect(),
+            glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
+            core: CORE.iter().any(|prefix| name.starts_with(prefix)),
+            fences: HashMap::new(),
+            orders_known: debug.units().0 > 0,
+            lowest,
+            fixed,
+            name,
+        };
+        for symbol in image.symbols().iter().filter(|symbol| symbol.function) {
+            binary.functions.entry(&symbol.name).or_default().push((symbol.addr, symbol.size));
+        }
+        if binary.managed && options.model == ModelKind::C11 {
+            binary.find_fences();
+        }
+        Ok(binary)
+    }
+
+    fn find_fences(&mut self) {
+        let decoder = x86::Decoder::new();
+        let decode = |pc: u64, bytes: &[u8]| -> Option<InsnEffect> { decoder.decode(pc, bytes).ok() };
+        let (fences, _) = self.orders.empty_fences(&decode);
+        for fence in fences {
+            self.fences.entry(fence.pc).or_default().push(fence);
+        }
+    }
+
+    /// Its build-id, or a checksum of it.
+    pub(super) fn identity(&self) -> String {
+        match self.image.build_id() {
+            Some(id) => files::hex(id),
+            None => {
+                let code = self.image.code().iter();
+                let sum = code.fold(crc32fast::Hasher::new(), |mut sum, code| {
+                    sum.update(code.bytes.bytes());
+                    sum
+                });
+                format!("crc32-{:08x}", sum.finalize())
+            }
+        }
+    }
+}
+
+impl Module {
+    pub(super) fn contains(&self, addr: u64) -> bool {
+        (self.start..self.end).contains(&addr)
+    }
+
+    /// An address of the process as the file has it.
+    pub(super) fn offset(&self, addr: u64) -> u64 {
+        addr.wrapping_sub(self.bias)
+    }
+
+    /// Where its code is in the process. Without sections, only what unwind information calls a function: the rest
+    /// of an executable segment may be data.
+    pub(super) fn code(&self) -> Vec<(u64, u64)> {
+        let code = self.binary.image.code();
+        let moved = |(start, end): (u64, u64)| (start.wrapping_add(self.bias), end.wrapping_add(self.bias));
+        if code.iter().all(|code| !code.name.is_empty()) {
+            return code.iter().map(|code| moved((code.addr, code.end()))).collect();
+        }
+        let functions = self.binary.image.functions();
+        functions.iter().map(|function| moved((function.start, function.end))).collect()
+    }
+
+    /// Whether the address is in a table of the dynamic linker's.
+    pub(super) fn is_linkage(&self, addr: u64) -> bool {
+        let offset = self.offset(addr);
+        self.contains(addr) && self.binary.linkage.iter().any(|range| range.contains(&offset))
+    }
+
+    /// The name of the function to which the dynamic linker points here.
+    pub(super) fn slot(&self, addr: u64) -> Option<&str> {
+        self.binary.slots.get(&self.offset(addr)).map(String::as_str)
+    }
+
+    /// Where the functions of this name begin in the process. (Several versions of one may exist.)
+    pub(super) fn functions(&self, name: &str) -> impl Iterator<Item = u64> {
+        let symbols = self.binary.functions.get(name).into_iter().flatten();
+        symbols.map(|(addr, _)| addr.wrapping_add(self.bias))
+    }
+
+    /// Whether it is glibc, with its `malloc`.
+    pub(super) fn is_glibc(&self) -> bool {
+        self.binary.glibc
+    }
+
+    /// The function's extent in the process.
+    pub(super) fn extent(&self, name: &str) -> Option<(u64, u64)> {
+        let &(addr, size) = self.binary.functions.get(name)?.iter().find(|(_, size)| *size > 0)?;
+        let start = addr.wrapping_add(self.bias);
+        Some((start, start.wrapping_add(size)))
+    }
+}
+
+fn is_managed(path: &str, name: &str, options: &EngineOptions) -> bool {
+    let listed = |list: &[String]| {
+        list.iter().any(|item| name == item || path == item || path.contains(item.as_str()))
+    };
+    if listed(&options.managed) {
+        return true;
+    }
+    if listed(&options.unmanaged) {
+        return false;
+    }
+    !RUNTIME.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The lowest address that the file asks for, and whether it insists on its addresses.
+fn layout(bytes: &[u8]) -> (u64, bool) {
+    let u16_at = |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+    let u64_at = |at: usize| {
+        bytes.get(at..at.saturating_add(8)).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+    };
+    const ET_EXEC: u16 = 2;
+    const PT_LOAD: u64 = 1;
+    let (table, size, count) = (u64_at(32) as usize, usize::from(u16_at(54)), usize::from(u16_at(56)));
+    let header = |index: usize| table.saturating_add(index * size);
+    let lowest = (0..count)
+        .map(header)
+        .filter(|&at| u64_at(at) & 0xffff_ffff == PT_LOAD)
+        .map(|at| u64_at(at.saturating_add(16)) & !0xfff)
+        .min();
+    (lowest.unwrap_or(0), u16_at(16) == ET_EXEC)
+}
+
+/// Function pointers that the dynamic linker fills in (R_X86_64_JUMP_SLOT, GLOB_DAT), by their address.
+fn slots(image: &Image) -> HashMap<u64, String> {
+    let mut slots = HashMap::new();
+    let (Some(symbols), Some(strings)) = (image.section(".dynsym"), image.section(".dynstr")) else {
+        return slots;
+    };
+    let (symbols, strings) = (symbols.bytes(), strings.bytes());
+    for section in [".rela.plt", ".rela.dyn"] {
+        let Some(section) = image.section(section) else { continue };
+        for entry in section.bytes().chunks_exact(24) {
+            let word = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+            let (kind, symbol) = (word(8) & 0xffff_ffff, (word(8) >> 32) as usize);
+            if !matches!(kind, 6 | 7) {
+                continue;
+            }
+            let name = symbol.checked_mul(24).and_then(|at| symbols.get(at..at + 4));
+            let name = name.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize);
+            let Some(rest) = name.and_then(|at| strings.get(at..)) else { continue };
+            let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
+            slots.insert(word(0), String::from_utf8_lossy(&rest[..end]).into_owned());
+        }
+    }
+    slots
+}

@@ -1,0 +1,159 @@
+//! Native code: the C runtime runs by itself until it stops, and every stop has a reason.
+
+use super::run::{Run, mix};
+use super::thread::Mode;
+use crate::engine::{End, EngineError};
+use crate::os::ptrace::{Phase, Regs, Resume, Stop};
+use std::time::{Duration, Instant};
+use wmtrace_model::strategy::Strategy;
+
+/// How long native code may run while other threads could go on. It may be waiting for one of them.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl<S: Strategy> Run<'_, S> {
+    /// The thread goes on in native code, or receives a signal, until its next stop.
+    pub(super) fn native(&mut self, index: usize) -> Result<(), EngineError> {
+        let thread = &self.threads[index];
+        let pc = thread.regs.rip;
+        if self.sea.watches(pc) && thread.signal == 0 {
+            if thread.passed != Some(pc) {
+                self.threads[index].passed = Some(pc);
+                return self.breakpoint(index, pc);
+            }
+            self.sea.surface_breakpoint(&self.memory, pc)?;
+        }
+        let thread = &mut self.threads[index];
+        let signal = std::mem::take(&mut thread.signal);
+        if let (Some(info), Some(stopped)) = (thread.signal_info.take(), &thread.stopped) {
+            stopped.set_signal_info(&info)?;
+        }
+        let others = self.threads.iter().any(|other| other.mode == Mode::Ready);
+        self.patience = others.then(|| Instant::now() + PATIENCE);
+        let stop = self.resume(index, Resume::ToSyscall, signal)?;
+        let lost = others && self.patience.take().is_none();
+        self.threads[index].passed = None;
+        if lost && stop == Stop::Other {
+            self.warn(
+                "native code ran for long without a system call: others went on, at a moment that was left to chance",
+            );
+            return self.let_others(index);
+        }
+        self.dispatch(index, stop)
+    }
+
+    /// A thread has stopped: whatever the reason is, is dealt with.
+    pub(super) fn dispatch(&mut self, index: usize, stop: Stop) -> Result<(), EngineError> {
+        match stop {
+            Stop::Signal(libc::SIGTRAP) if self.is_breakpoint(index)? => {
+                let pc = self.threads[index].regs.rip - 1;
+                self.threads[index].jump(pc);
+                Ok(())
+            }
+            Stop::Signal(signal) => self.signalled(index, signal),
+            Stop::Syscall => match self.phase(index)? {
+                Phase::Entry => self.syscall_entered(index),
+                Phase::Exit => self.syscall_left(index),
+                Phase::None => Ok(()),
+            },
+            Stop::Clone(child) => self.cloned(index, child),
+            Stop::Fork(child) => self.forked(index, child, false),
+            Stop::Vfork(child) => self.forked(index, child, true),
+            Stop::VforkDone => self.vfork_done(),
+            Stop::Exec => self.executed_another(index),
+            Stop::Exiting(status) => self.exiting(index, status),
+            Stop::Exited(_) | Stop::Killed(_) => self.gone(index, stop),
+            Stop::Group => {
+                self.warn("the program was stopped by a signal (SIGSTOP or the like), and goes on at once");
+                Ok(())
+            }
+            Stop::Other => Ok(()),
+        }
+    }
+
+    fn phase(&self, index: usize) -> Result<Phase, EngineError> {
+        let stopped = self.threads[index].stopped.as_ref();
+        Ok(stopped.expect("a thread that has stopped").syscall_phase()?)
+    }
+
+    /// Whether the trap is one of ours.
+    fn is_breakpoint(&self, index: usize) -> Result<bool, EngineError> {
+        let thread = &self.threads[index];
+        let at = thread.regs.rip.wrapping_sub(1);
+        if !self.sea.covers(at) && !self.sea.watches(at) {
+            return Ok(false);
+        }
+        // Not if somebody has sent the signal.
+        let info = thread.stopped.as_ref().expect("a thread that has stopped").signal_info()?;
+        Ok(info.si_code > 0)
+    }
+
+    /// The thread is about to receive a signal.
+    pub(super) fn signalled(&mut self, index: usize, signal: i32) -> Result<(), EngineError> {
+        if signal == libc::SIGSEGV && self.reads_counter(index)? {
+            return Ok(());
+        }
+        let stopped = self.threads[index].stopped.as_ref().expect("a thread that has stopped");
+        let mut info = stopped.signal_info()?;
+        if self.sign(&mut info) {
+            stopped.set_signal_info(&info)?;
+        }
+        let thread = &mut self.threads[index];
+        let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
+        // A fault of the processor, not a signal that somebody sent.
+        thread.fault = (faults && info.si_code > 0).then(|| crate::os::ptrace::fault_address(&info));
+        thread.signal_info = None;
+        thread.signal = signal;
+        self.trace.push(mix(0x516, signal as u64));
+        self.new_state(index);
+        Ok(())
+    }
+
+    /// RDTSC and RDTSCP fault, so that we can say what they give.
+    fn reads_counter(&mut self, index: usize) -> Result<bool, EngineError> {
+        let pc = self.threads[index].regs.rip;
+        let bytes = match self.sea.bytes(pc) {
+            Some(bytes) => bytes[..bytes.len().min(3)].to_vec(),
+            None => self.memory.read_some(pc, 3),
+        };
+        let mut regs = self.threads[index].regs;
+        if !self.answer_counter(&mut regs, &bytes) {
+            return Ok(false);
+        }
+        self.threads[index].regs = regs;
+        self.threads[index].jump(regs.rip);
+        self.new_state(index);
+        Ok(true)
+    }
+
+    /// What RDTSC or RDTSCP gives, if the instruction is one of them.
+    pub(super) fn answer_counter(&mut self, regs: &mut Regs, bytes: &[u8]) -> bool {
+        let len = match bytes {
+            [0x0f, 0x31, ..] => 2,
+            [0x0f, 0x01, 0xf9, ..] => 3,
+            _ => return false,
+        };
+        let counter = self.clock.counter();
+        regs.rax = counter & 0xffff_ffff;
+        regs.rdx = counter >> 32;
+        if len == 3 {
+            // The processor's number.
+            regs.rcx = 0;
+        }
+        regs.rip += len;
+        true
+    }
+
+    /// A thread is no more, and nobody had announced it.
+    fn gone(&mut self, index: usize, stop: Stop) -> Result<(), EngineError> {
+        let whole = self.threads[index].tid == self.process || self.alive() <= 1;
+        if whole {
+            self.end.get_or_insert(match stop {
+                Stop::Exited(status) => End::Exited(status),
+                Stop::Killed(signal) => End::Killed { signal, thread: None, fault: None },
+                _ => unreachable!("the two ways to end"),
+            });
+        }
+        self.threads[index].mode = Mode::Ended;
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Numbers of processes and threads. The program knows itself by numbers that are the same in each execution, and
+//! that no process of the system has; the kernel must be told the real ones. Other processes that the program makes
+//! have their real numbers, and know the program by the same as the program itself.
+
+use super::run::{FIRST_TID, Run};
+use super::thread::{Mode, Syscall};
+use crate::engine::EngineError;
+use crate::os::Tid;
+use crate::os::ptrace::{self, Phase, Regs, Resume, Stopped};
+use wmtrace_model::strategy::Strategy;
+
+/// Which arguments of a system call are numbers of processes, threads or groups.
+#[allow(non_upper_case_globals, reason = "libc's names")]
+fn numbers(call: &Syscall) -> &'static [usize] {
+    use libc::*;
+    match call.number as i64 {
+        SYS_kill | SYS_tkill | SYS_rt_sigqueueinfo | SYS_getpgid | SYS_getsid | SYS_pidfd_open => &[0],
+        SYS_tgkill | SYS_rt_tgsigqueueinfo | SYS_setpgid | SYS_kcmp => &[0, 1],
+        SYS_prlimit64 | SYS_get_robust_list | SYS_process_vm_readv | SYS_process_vm_writev => &[0],
+        SYS_sched_setscheduler | SYS_sched_getscheduler | SYS_sched_setparam | SYS_sched_getparam => &[0],
+        SYS_sched_setattr | SYS_sched_getattr | SYS_sched_rr_get_interval => &[0],
+        SYS_sched_setaffinity | SYS_sched_getaffinity | SYS_migrate_pages | SYS_move_pages => &[0],
+        SYS_ptrace => &[1],
+        // Of a user, it is another kind of number.
+        SYS_getpriority | SYS_setpriority if call.args[0] != PRIO_USER as u64 => &[1],
+        SYS_ioprio_get | SYS_ioprio_set => &[1],
+        SYS_fcntl if call.args[1] == F_SETOWN as u64 => &[2],
+        _ => &[],
+    }
+}
+
+/// Whether the result of a system call is such a number.
+fn returns_number(number: i64) -> bool {
+    matches!(
+        number,
+        libc::SYS_getppid | libc::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid | libc::SYS_setsid
+    )
+}
+
+fn argument(regs: &mut Regs, index: usize) -> &mut u64 {
+    match index {
+        0 => &mut regs.rdi,
+        1 => &mut regs.rsi,
+        _ => &mut regs.rdx,
+    }
+}
+
+impl<S: Strategy> Run<'_, S> {
+    /// The kernel's number for one of the program's; others are as they are.
+    fn real(&self, number: i32) -> i32 {
+        if number == FIRST_TID {
+            return self.process.0;
+        }
+        if number == -FIRST_TID {
+            return -self.process.0;
+        }
+        let found = self.threads.iter().find(|it| it.virtual_tid == number && it.mode != Mode::Ended);
+        found.map_or(number, |thread| thread.tid.0)
+    }
+
+    /// Puts the kernel's numbers into the arguments of a system call; whether there were others.
+    fn translate(&self, call: &Syscall, regs: &mut Regs) -> bool {
+        let mut changed = false;
+        for &index in numbers(call) {
+            let given = call.args[index] as i32;
+            let real = self.real(given);
+            if real != given {
+                *argument(regs, index) = real as u64;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The kernel is told who the program means by this system call, which it is about to do.
+    pub(super) fn name_for_kernel(&mut self, index: usize, call: &Syscall) {
+        let mut regs = self.threads[index].regs;
+        if self.translate(call, &mut regs) {
+            self.threads[index].regs = regs;
+            self.threads[index].dirty = true;
+        }
+    }
+
+    /// The system call is done: its arguments are the program's again, and so is what it returns.
+    pub(super) fn name_for_program(&mut self, index: usize, call: &Syscall) {
+        let mut regs = self.threads[index].regs;
+        for &argument_index in numbers(call) {
+            *argument(&mut regs, argument_index) = call.args[argument_index];
+        }
+        if returns_number(call.number as i64) && regs.rax == self.process.0 as u64 {
+            regs.rax = FIRST_TID as u64;
+        }
+        let thread = &mut self.threads[index];
+        let changed = regs.rax != thread.regs.rax || !numbers(call).is_empty();
+        if changed {
+            thread.regs = regs;
+            thread.dirty = true;
+        }
+    }
+
+    /// A signal that the program has sent looks like that to who receives it.
+    pub(super) fn sign(&self, info: &mut libc::siginfo_t) -> bool {
+        let own = ptrace::sender(info) == Some(self.process.0);
+        if own {
+            ptrace::set_sender(info, FIRST_TID);
+        }
+        own
+    }
+
+    /// Another process is at the entry or exit of a system call.
+    pub(super) fn serve_call(&mut self, tid: Tid) -> Result<(), EngineError> {
+        let stopped = Stopped::new(tid);
+        match stopped.syscall_phase()? {
+            Phase::Entry => {
+                let mut regs = stopped.regs()?;
+                let args = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
+                let call = Syscall { number: regs.orig_rax, args };
+                let translated = self.translate(&call, &mut regs);
+                if translated {
+                    stopped.set_regs(&regs)?;
+                }
+                if translated || returns_number(call.number as i64) {
+                    self.children_calls.insert(tid, call);
+                }
+            }
+            Phase::Exit => {
+                if let Some(call) = self.children_calls.remove(&tid) {
+                    let mut regs = stopped.regs()?;
+                    [regs.rdi, regs.rsi, regs.rdx] = [call.args[0], call.args[1], call.args[2]];
+                    if returns_number(call.number as i64) && regs.rax == self.process.0 as u64 {
+                        regs.rax = FIRST_TID as u64;
+                    }
+                    stopped.set_regs(&regs)?;
+                }
+            }
+            Phase::None => {}
+        }
+        Ok(stopped.resume(Resume::ToSyscall, 0)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_are_numbers() {
+        let call = |number: i64, args: [u64; 6]| Syscall { number: number as u64, args };
+        assert_eq!(numbers(&call(libc::SYS_tgkill, [0; 6])), [0, 1]);
+        assert!(numbers(&call(libc::SYS_setpriority, [libc::PRIO_USER as u64, 0, 0, 0, 0, 0])).is_empty());
+        assert_eq!(numbers(&call(libc::SYS_fcntl, [0, libc::F_SETOWN as u64, 7, 0, 0, 0])), [2]);
+        assert!(numbers(&call(libc::SYS_fcntl, [0, libc::F_GETFD as u64, 7, 0, 0, 0])).is_empty());
+        assert!(numbers(&call(libc::SYS_read, [0; 6])).is_empty());
+    }
+}

@@ -1,0 +1,413 @@
+//! Processes and threads: how they begin, what they make, and how they end.
+
+use super::calls::{STEPPED, WATCHED};
+use super::run::{FIRST_TID, Run};
+use super::sea::Sea;
+use super::sites::{StackId, What};
+use super::thread::{AfterWake, Frame, Mode, Pending, Thread};
+use super::unwind;
+use crate::engine::{End, EngineError};
+use crate::os::memory::ProcessMemory;
+use crate::os::ptrace::{Resume, Stop, Stopped};
+use crate::os::{Tid, proc};
+use std::ops::Range;
+use wmtrace_model::op::{Addr, Op, Place};
+use wmtrace_model::order::Order;
+use wmtrace_model::strategy::Strategy;
+
+pub(super) const LOOSE: &str =
+    "code that is in no file (made at run time) runs natively, out of the model's sight";
+
+/// More processes than this is a fork bomb.
+const MAX_CHILDREN: usize = 256;
+
+/// `operator new` in its variants, which call `malloc` for the program.
+const NEW: [&str; 8] = [
+    "_Znwm",
+    "_Znam",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t",
+    "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    "_ZnamSt11align_val_tRKSt9nothrow_t",
+];
+
+impl<S: Strategy> Run<'_, S> {
+    /// Makes a new program's world the same each time: no vdso, known random bytes.
+    pub(super) fn tame(&mut self) -> Result<(), EngineError> {
+        const AT_NULL: u64 = 0;
+        const AT_IGNORE: u64 = 1;
+        const AT_RANDOM: u64 = 25;
+        const AT_SYSINFO_EHDR: u64 = 33;
+        // The stack: argc, argv, 0, envp, 0, auxiliary vector (System V ABI, figure 3.9).
+        let mut at = self.threads[0].regs.rsp;
+        let argc = self.memory.read_u64(at).unwrap_or(0);
+        at = at.wrapping_add(8 * argc.saturating_add(2));
+        let mut left = 1 << 20;
+        while self.memory.read_u64(at).is_some_and(|pointer| pointer != 0) && left > 0 {
+            at += 8;
+            left -= 1;
+        }
+        at += 8;
+        while let (Some(kind), Some(value)) = (self.memory.read_u64(at), self.memory.read_u64(at + 8))
+            && kind != AT_NULL
+        {
+            if kind == AT_SYSINFO_EHDR {
+                self.memory.write(at, &AT_IGNORE.to_le_bytes())?;
+            }
+            if kind == AT_RANDOM {
+                let bytes = [self.clock.random(), self.clock.random()].map(u64::to_le_bytes).concat();
+                self.memory.write(value, &bytes)?;
+            }
+            at += 16;
+        }
+        let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
+        if let Some(stack) = stack {
+            // It grows downwards, by the usual limit at most.
+            self.threads[0].stack = stack.end.saturating_sub(8 << 20)..stack.end;
+        }
+        Ok(())
+    }
+
+    /// The program is about to have a second thread: from now on everything counts.
+    pub(super) fn take_control(&mut self) -> Result<(), EngineError> {
+        if !self.sea.is_empty() {
+            return Ok(());
+        }
+        let mappings = proc::mappings(self.process);
+        self.modules = self.engine.library.modules(&mappings, &self.engine.options)?;
+        for module in self.modules.clone() {
+            if module.binary.managed {
+                self.sea.add_module(&self.memory, &module)?;
+                continue;
+            }
+            for name in STEPPED {
+                if let Some((start, end)) = module.extent(name) {
+                    self.sea.add(&self.memory, start, end)?;
+                }
+            }
+            self.allocators.extend(NEW.iter().filter_map(|name| module.extent(name)));
+        }
+        for module in self.modules.clone().iter().filter(|module| !module.binary.managed) {
+            for (name, kind) in WATCHED {
+                for at in module.functions(name) {
+                    if self.entries.insert(at, kind).is_none() {
+                        self.sea.watch(&self.memory, at)?;
+                    }
+                }
+            }
+        }
+        self.find_callers();
+        for mapping in mappings.iter().filter(|mapping| mapping.executable && mapping.writable) {
+            if self.sea.lift(&self.memory, mapping.start, mapping.end)? {
+                self.warn("code that the program may change runs natively, out of the model's sight");
+            }
+        }
+        let loose = mappings
+            .iter()
+            .find(|mapping| mapping.executable && !mapping.is_file() && mapping.name.is_empty());
+        if loose.is_some() {
+            self.warn(LOOSE);
+        }
+        Ok(())
+    }
+
+    /// What the first thread was in when the engine took over: reports show it.
+    fn find_callers(&mut self) {
+        let Some(index) = self.threads.iter().position(|thread| thread.mode == Mode::Running) else { return };
+        let callers = unwind::callers(&self.threads[index].regs, &self.modules, &self.memory);
+        let (mut stack, mut frames) = (StackId::default(), Vec::new());
+        for caller in callers.into_iter().rev().filter(|caller| self.sea.covers(caller.ret)) {
+            frames.push(Frame { sp: caller.slot, before: stack });
+            stack = self.engine.sites.called(stack, caller.ret, &self.modules);
+        }
+        let thread = &mut self.threads[index];
+        (thread.frames, thread.calls_made) = (frames, stack);
+    }
+
+    /// Whether all other threads have ended, and this one knows it.
+    pub(super) fn is_alone(&self, index: usize) -> bool {
+        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
+        let others = self.threads.iter().enumerate().filter(|&(other, _)| other != index);
+        self.threads.len() > 1 && self.threads[index].calls.is_empty() && others.map(|(_, it)| it).all(over)
+    }
+
+    /// Only this thread is left: it runs natively until it makes another one.
+    pub(super) fn let_go(&mut self, index: usize) -> Result<(), EngineError> {
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("alone"));
+        self.machine.alone(self.threads[index].id, site);
+        self.sea.drain(&self.memory)?;
+        self.sea = Sea::default();
+        self.threads[index].reading.clear();
+        self.entries.clear();
+        self.allocators.clear();
+        self.heap.clear();
+        self.shared.clear();
+        Ok(())
+    }
+
+    /// The thread has made another one.
+    pub(super) fn cloned(&mut self, index: usize, child: Tid) -> Result<(), EngineError> {
+        let is_thread = self.threads[index].syscall.is_none_or(|call| self.clones_thread(&call));
+        if !is_thread {
+            return self.forked(index, child, false);
+        }
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("create"));
+        let stop = self.wait_for(child)?;
+        if matches!(stop, Stop::Exited(_) | Stop::Killed(_)) {
+            return Ok(());
+        }
+        let stopped = Stopped::new(child);
+        let regs = stopped.regs()?;
+        let parent = self.threads[index].id;
+        let stack = self.stack_of(regs.rsp);
+        // Whoever had this stack before is gone: what it did there is over.
+        self.machine.foreign(parent, site, Addr(stack.start), stack.end - stack.start);
+        let id =
+            self.machine.spawn(Some(parent), site).map_err(|error| EngineError::Os(error.to_string()))?;
+        let mut thread = Thread::new(child, id, FIRST_TID + id.0 as i32, regs);
+        thread.stopped = Some(stopped);
+        thread.stack = stack;
+        let call = self.threads[index].syscall;
+        let made = call.map(|call| self.clone_arguments(&call)).unwrap_or_default();
+        if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
+            thread.clear_tid = made.child_tid;
+        }
+        // The program reads its threads' numbers from memory.
+        let number = thread.virtual_tid.to_le_bytes();
+        for (flag, at) in
+            [(libc::CLONE_PARENT_SETTID, made.parent_tid), (libc::CLONE_CHILD_SETTID, made.child_tid)]
+        {
+            if made.flags & flag as u64 != 0 {
+                self.memory.write(at, &number)?;
+            }
+        }
+        self.handles.insert(made.tls, id);
+        self.by_tid.insert(child, self.threads.len());
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    fn stack_of(&self, sp: u64) -> Range<u64> {
+        // The word below the pointer: at the very top it may be another mapping's first.
+        let inside = sp.saturating_sub(8);
+        let mapping = proc::mappings(self.process).into_iter().find(|mapping| mapping.contains(inside));
+        mapping.map_or(0..0, |mapping| mapping.start..mapping.end)
+    }
+
+    /// The thread has made another process. It runs natively: free of our breakpoints, but traced, so that it does
+    /// not survive us.
+    pub(super) fn forked(
+        &mut self,
+        index: usize,
+        child: Tid,
+        shares_memory: bool,
+    ) -> Result<(), EngineError> {
+        self.children.insert(child);
+        if self.children.len() > MAX_CHILDREN {
+            self.end = Some(End::Killed {
+                signal: libc::SIGKILL,
+                thread: Some(self.threads[index].id),
+                fault: None,
+            });
+            self.warn(format!("the program made more than {MAX_CHILDREN} processes, and was stopped"));
+            return Ok(());
+        }
+        let stop = match self.arrived.remove(&child) {
+            Some(stop) => stop,
+            None => {
+                self.children.remove(&child);
+                let stop = self.wait_for(child)?;
+                self.children.insert(child);
+                stop
+            }
+        };
+        if matches!(stop, Stop::Exited(_) | Stop::Killed(_)) {
+            self.children.remove(&child);
+            return Ok(());
+        }
+        if !self.sea.is_empty() {
+            // A vfork's child uses our memory until it executes something: the sea comes back after that.
+            let memory = if shares_memory { None } else { Some(ProcessMemory::open(child)?) };
+            self.sea.drain(memory.as_ref().unwrap_or(&self.memory))?;
+        }
+        Ok(Stopped::new(child).resume(Resume::ToSyscall, 0)?)
+    }
+
+    pub(super) fn vfork_done(&mut self) -> Result<(), EngineError> {
+        Ok(self.sea.flood(&self.memory)?)
+    }
+
+    /// A process that the program has made has stopped: it goes on.
+    pub(super) fn serve_child(&mut self, tid: Tid, stop: Stop) -> Result<(), EngineError> {
+        let signal = match stop {
+            Stop::Exited(_) | Stop::Killed(_) => {
+                self.children.remove(&tid);
+                self.children_calls.remove(&tid);
+                return Ok(());
+            }
+            Stop::Syscall => return self.serve_call(tid),
+            Stop::Group => return Ok(Stopped::new(tid).resume(Resume::Listen, 0)?),
+            Stop::Signal(libc::SIGSEGV) if self.answers_child(tid)? => 0,
+            Stop::Signal(signal) => {
+                let stopped = Stopped::new(tid);
+                // One that was killed meanwhile has none.
+                if let Ok(mut info) = stopped.signal_info()
+                    && self.sign(&mut info)
+                {
+                    stopped.set_signal_info(&info)?;
+                }
+                signal
+            }
+            Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
+                self.children.insert(child);
+                if let Some(stop) = self.arrived.remove(&child) {
+                    self.serve_child(child, stop)?;
+                }
+                if self.children.len() > MAX_CHILDREN {
+                    self.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
+                    self.warn(format!(
+                        "the program made more than {MAX_CHILDREN} processes, and was stopped"
+                    ));
+                }
+                0
+            }
+            Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,
+        };
+        Ok(Stopped::new(tid).resume(Resume::ToSyscall, signal)?)
+    }
+
+    /// Another process inherits that the time-stamp counter faults.
+    fn answers_child(&mut self, tid: Tid) -> Result<bool, EngineError> {
+        let stopped = Stopped::new(tid);
+        let mut regs = stopped.regs()?;
+        let bytes = ProcessMemory::open(tid)?.read_some(regs.rip, 3);
+        let answered = self.answer_counter(&mut regs, &bytes);
+        if answered {
+            stopped.set_regs(&regs)?;
+        }
+        Ok(answered)
+    }
+
+    /// The process runs another program now.
+    pub(super) fn executed_another(&mut self, index: usize) -> Result<(), EngineError> {
+        // Only the thread that asked for it is left, and it is the first one now.
+        let site = self.site_here(index, What::call("exec"));
+        for other in 0..self.threads.len() {
+            if other != index && self.threads[other].mode != Mode::Ended {
+                let id = self.threads[other].id;
+                if self.threads[other].mode == Mode::Asleep {
+                    self.machine.interrupt(id);
+                }
+                self.clock.cancel(other);
+                self.machine.exit(id, site);
+                self.threads[other].mode = Mode::Ended;
+            }
+        }
+        self.machine.alone(self.threads[index].id, site);
+        self.by_tid.clear();
+        self.by_tid.insert(self.process, index);
+        self.memory = ProcessMemory::open(self.process)?;
+        (self.sea, self.modules) = (Sea::default(), Vec::new());
+        self.entries.clear();
+        self.heap.clear();
+        let thread = &mut self.threads[index];
+        thread.tid = self.process;
+        thread.stopped = Some(Stopped::new(self.process));
+        (thread.syscall, thread.clear_tid, thread.robust_list, thread.last_pc) = (None, 0, 0, 0);
+        thread.calls.clear();
+        thread.frames.clear();
+        thread.regs = thread.stopped.as_ref().expect("just set").regs()?;
+        let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
+        thread.stack = stack.map_or(0..0, |stack| stack.end.saturating_sub(8 << 20)..stack.end);
+        self.engine.code.forget(0, u64::MAX);
+        Ok(())
+    }
+
+    /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
+    /// woken.
+    pub(super) fn ends(&mut self, index: usize) -> Result<(), EngineError> {
+        self.flush(index)?;
+        self.leave_locks(index)?;
+        let at = self.threads[index].clear_tid;
+        if at == 0 || self.memory.read_u32(at).is_none() {
+            return self.has_ended(index);
+        }
+        let site = self.site_here(index, What::call("exit"));
+        let place = Place::new(Addr(at), 4);
+        self.pend(index, Pending::Clear { at }, Op::Store { at: place, order: Order::Release }, site, 0);
+        Ok(())
+    }
+
+    pub(super) fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        self.memory.write(at, &[0; 4])?;
+        self.retired(self.threads[index].id, 0, 0)?;
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("exit"));
+        let place = Place::new(Addr(at), 4);
+        self.pend(
+            index,
+            Pending::Wake { then: AfterWake::End },
+            Op::Wake { at: place, count: u32::MAX },
+            site,
+            0,
+        );
+        Ok(())
+    }
+
+    /// The thread goes, and is waited for.
+    pub(super) fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
+        let site = self.site_here(index, What::call("exit"));
+        for call in std::mem::take(&mut self.threads[index].calls) {
+            if call.watched {
+                self.sea.unwatch(&self.memory, call.ret)?;
+            }
+        }
+        self.machine.exit(self.threads[index].id, site);
+        self.threads[index].mode = Mode::Ended;
+        let tid = self.threads[index].tid;
+        let stopped = self.threads[index].stopped.take();
+        let Some(stopped) = stopped else { return Ok(()) };
+        stopped.resume(Resume::Free, 0)?;
+        loop {
+            match self.wait_for(tid)? {
+                Stop::Exited(_) | Stop::Killed(_) => break,
+                _ => Stopped::new(tid).resume(Resume::Free, 0)?,
+            }
+            // The first thread of a process stays until all are gone.
+            if tid == self.process {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread is about to end, by whatever.
+    pub(super) fn exiting(&mut self, index: usize, status: i32) -> Result<(), EngineError> {
+        let signal = libc::WTERMSIG(status);
+        let thread = &self.threads[index];
+        if libc::WIFSIGNALED(status) {
+            let fault = thread.fault;
+            // SIGKILL comes from outside or from us, and hits everybody.
+            let thread = (signal != libc::SIGKILL).then_some(thread.id);
+            self.end.get_or_insert(End::Killed { signal, thread, fault });
+            return Ok(());
+        }
+        if self.alive() <= 1 {
+            self.end.get_or_insert(End::Exited(libc::WEXITSTATUS(status)));
+            return Ok(());
+        }
+        // It left without a system call that we saw.
+        let stopped = self.threads[index].stopped.take();
+        let site = self.site_here(index, What::call("exit"));
+        self.machine.exit(self.threads[index].id, site);
+        self.threads[index].mode = Mode::Ended;
+        if let Some(stopped) = stopped {
+            stopped.resume(Resume::Free, 0)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! The fork server: everything before the program's first thread happens once.
+//!
+//! A process that is about to make its first thread is stopped there for good, and copied for each execution. The
+//! copy is made by the process itself, with a `clone` in the place of the one it wants to make; then its registers
+//! are put back, so that it is about to make that one again. The copy is our own child (CLONE_PARENT): nobody else
+//! has to be told when it ends.
+//!
+//! What a copy would share with the next one (pipes, sockets, shared memory, children) or lack (timers) rules this
+//! out; offsets of files are put back.
+
+use super::calls::Kind;
+use super::modules::Module;
+use super::run::Run;
+use super::sea::Sea;
+use super::sites::StackId;
+use super::thread::{Frame, Thread};
+use super::time::Clock;
+use crate::engine::EngineError;
+use crate::os::memory::ProcessMemory;
+use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
+use crate::os::{Tid, proc};
+use std::collections::HashMap;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use wmtrace_model::op::Site;
+use wmtrace_model::strategy::Strategy;
+
+/// The length of a `syscall` instruction.
+const SYSCALL_LEN: usize = 2;
+
+/// Whether executions can be copies of a process.
+pub(super) enum Serving {
+    /// No execution has made a thread yet.
+    Undecided,
+    /// Each execution starts the program anew.
+    Impossible,
+    Ready(Box<Server>),
+}
+
+/// A process at its first thread's creation.
+pub(super) struct Server {
+    process: Tid,
+    /// About to make the thread.
+    parked: Regs,
+    files: Vec<proc::OpenFile>,
+    pub(super) moment: Moment,
+}
+
+/// What an execution has found out up to this moment.
+#[derive(Clone)]
+pub(super) struct Moment {
+    sea: Sea,
+    modules: Vec<Module>,
+    entries: HashMap<u64, Kind>,
+    allocators: Vec<(u64, u64)>,
+    clock: Clock,
+    stack: Range<u64>,
+    frames: Vec<Frame>,
+    calls_made: StackId,
+    clear_tid: u64,
+    dumpable: u64,
+    warnings: Vec<String>,
+    trace: Vec<u64>,
+    stdin: u64,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl<'e, S: Strategy> Run<'e, S> {
+    /// The program is about to make its first thread: if it can be copied, it is, and this execution goes on in the
+    /// first copy. Whether the thread's system call is still to be made by whoever asked.
+    pub(super) fn park(&mut self, index: usize) -> Result<bool, EngineError> {
+        if !matches!(self.engine.server, Serving::Undecided) || self.threads.len() != 1 {
+            return Ok(true);
+        }
+        let files = proc::open_files(self.process);
+        if !self.can_be_copied(&files) {
+            self.engine.server = Serving::Impossible;
+            return Ok(true);
+        }
+        let call = self.threads[index].syscall.expect("it is about to make a thread");
+        let mut parked = self.threads[index].regs;
+        // Back to the instruction, with the number of the call in its place.
+        parked.rip -= SYSCALL_LEN as u64;
+        parked.rax = call.number;
+        parked.orig_rax = u64::MAX;
+        self.skip(index, 0)?;
+        let thread = &mut self.threads[index];
+        thread.stopped.as_ref().expect("it has stopped").set_regs(&parked)?;
+        self.trace.pop();
+        let (stdout, stderr, _) = self.engine.streams.collect();
+        let stdin = self.engine.streams.stdin.stream_position().unwrap_or(0);
+        let moment = Moment {
+            sea: self.sea.clone(),
+            modules: self.modules.clone(),
+            entries: self.entries.clone(),
+            allocators: self.allocators.clone(),
+            clock: self.clock.clone(),
+            stack: self.threads[index].stack.clone(),
+            frames: self.threads[index].frames.clone(),
+            calls_made: self.threads[index].calls_made,
+            clear_tid: self.threads[index].clear_tid,
+            dumpable: self.dumpable,
+            warnings: self.warnings.clone(),
+            trace: self.trace.clone(),
+            stdin,
+            stdout,
+            stderr,
+        };
+        // In a static program the instruction is under the sea; the server needs it, the copies do not.
+        self.sea.expose(&self.memory, parked.rip, SYSCALL_LEN, false)?;
+        let mut server = Server { process: self.process, parked, files, moment };
+        let copy = server.copy()?;
+        self.engine.server = Serving::Ready(Box::new(server));
+        self.process = copy;
+        self.memory = ProcessMemory::open(copy)?;
+        self.sea.expose(&self.memory, parked.rip, SYSCALL_LEN, true)?;
+        self.by_tid = HashMap::from([(copy, 0)]);
+        let thread = &mut self.threads[index];
+        (thread.tid, thread.stopped, thread.regs, thread.dirty) =
+            (copy, Some(Stopped::new(copy)), parked, false);
+        Ok(false)
+    }
+
+    /// Whether a copy of the process is as good as the process.
+    fn can_be_copied(&self, files: &[proc::OpenFile]) -> bool {
+        let ours = proc::open_files(Tid(std::process::id() as i32));
+        let harmless = |file: &proc::OpenFile| {
+            // Inherited from whoever started wmtrace: the program has not made it.
+            if ours.iter().any(|our| our.fd == file.fd && our.target == file.target) {
+                return true;
+            }
+            let Some(target) = file.target.to_str() else { return false };
+            target.starts_with("/memfd:") && file.fd <= 2
+                || matches!(target, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom")
+                || std::fs::metadata(target).is_ok_and(|data| data.is_file() || data.is_dir())
+        };
+        let shared = || proc::mappings(self.process).iter().any(|mapping| mapping.shared && mapping.writable);
+        self.children.is_empty() && !self.has_timers && files.iter().all(harmless) && !shared()
+    }
+
+    /// An execution that begins with a copy.
+    pub(super) fn resumed(
+        engine: &'e mut super::StepEngine,
+        machine: &'e mut wmtrace_model::machine::Machine<S>,
+    ) -> Result<Run<'e, S>, EngineError> {
+        let Serving::Ready(server) = &mut engine.server else {
+            unreachable!("asked only when there is a server");
+        };
+        let moment = server.moment.clone();
+        let (parked, copy) = (server.parked, server.copy()?);
+        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        let streams = &mut engine.streams;
+        streams.rewind().map_err(os)?;
+        streams.stdin.seek(SeekFrom::Start(moment.stdin)).map_err(os)?;
+        streams.stdout.write_all(&moment.stdout).map_err(os)?;
+        streams.stderr.write_all(&moment.stderr).map_err(os)?;
+        let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
+        let mut thread = Thread::new(copy, id, super::run::FIRST_TID, parked);
+        thread.stopped = Some(Stopped::new(copy));
+        (thread.stack, thread.clear_tid) = (moment.stack, moment.clear_tid);
+        (thread.frames, thread.calls_made) = (moment.frames, moment.calls_made);
+        let mut run = Run::with(engine, machine, copy, thread, moment.clock)?;
+        (run.sea, run.modules, run.entries) = (moment.sea, moment.modules, moment.entries);
+        (run.allocators, run.warnings, run.trace) = (moment.allocators, moment.warnings, moment.trace);
+        run.dumpable = moment.dumpable;
+        run.sea.expose(&run.memory, parked.rip, SYSCALL_LEN, true)?;
+        Ok(run)
+    }
+}
+
+impl Server {
+    /// A copy of the process, stopped where the process is.
+    fn copy(&mut self) -> Result<Tid, EngineError> {
+        for file in &self.files {
+            // Ours is put back by who owns it.
+            if file.fd > 2 {
+                self.call(libc::SYS_lseek, [file.fd as u64, file.offset, libc::SEEK_SET as u64])?;
+            }
+        }
+        let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as u64;
+        let (result, copy) = self.call(libc::SYS_clone, [flags, 0, 0])?;
+        let copy = copy.ok_or_else(|| {
+            EngineError::Os(format!("cannot copy the process (error {})", (result as i64).unsigned_abs()))
+        })?;
+        wait_for(copy)?;
+        // What it sends to its group is for its own processes, not for the next copy.
+        let _ = nix::unistd::setpgid(copy.pid(), copy.pid());
+        Stopped::new(copy).set_regs(&self.parked)?;
+        Ok(copy)
+    }
+
+    /// Makes the process do a system call: its result, and the process that it made.
+    fn call(&self, number: i64, args: [u64; 3]) -> Result<(u64, Option<Tid>), EngineError> {
+        let here = || Stopped::new(self.process);
+        here().resume(Resume::ToSyscall, 0)?;
+        wait_for(self.process)?;
+        let mut regs = here().regs()?;
+        regs.orig_rax = number as u64;
+        [regs.rdi, regs.rsi, regs.rdx] = args;
+        (regs.r10, regs.r8) = (0, 0);
+        here().set_regs(&regs)?;
+        let mut made = None;
+        loop {
+            here().resume(Resume::ToSyscall, 0)?;
+            match wait_for(self.process)? {
+                Stop::Fork(child) | Stop::Clone(child) => made = Some(child),
+                Stop::Syscall => break,
+                _ => {}
+            }
+        }
+        let result = here().regs()?.rax;
+        here().set_regs(&self.parked)?;
+        Ok((result, made))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        ptrace::kill(self.process);
+        loop {
+            match wait_for(self.process) {
+                Ok(Stop::Exited(_) | Stop::Killed(_)) | Err(_) => break,
+                Ok(_) => {
+                    let _ = Stopped::new(self.process).resume(Resume::Free, 0);
+                }
+            }
+        }
+    }
+}
+
+/// Waits for this process, while no other one runs.
+fn wait_for(process: Tid) -> Result<Stop, EngineError> {
+    match ptrace::wait_one(process) {
+        Some(Stop::Exited(_) | Stop::Killed(_)) | None => {
+            Err(EngineError::Os("the prepared process is gone: somebody killed it".to_owned()))
+        }
+        Some(stop) => Ok(stop),
+    }
+}

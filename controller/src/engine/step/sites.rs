@@ -1,0 +1,192 @@
+//! Sites: places in the code together with the calls that led there, numbered as they come up.
+
+use super::modules::{Binary, Module};
+use crate::engine::{Location, SiteInfo};
+use std::collections::HashMap;
+use std::sync::Arc;
+use wmtrace_decoder::orders::{Atomic, Source};
+use wmtrace_model::op::Site;
+use wmtrace_model::order::Order;
+
+/// The most calls of a stack that are told apart, and of all stacks, sites and their variants together: recursion
+/// without end must not fill the memory.
+const DEEPEST: u32 = 512;
+const MOST: usize = 1 << 20;
+
+/// A call stack, as a number; 0 is the empty one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct StackId(u32);
+
+/// An instruction, by the file that it is in.
+#[derive(Clone)]
+pub(super) struct Place {
+    binary: Option<Arc<Binary>>,
+    offset: u64,
+}
+
+impl Place {
+    pub(super) fn new(pc: u64, modules: &[Module]) -> Place {
+        match modules.iter().find(|module| module.contains(pc)) {
+            Some(module) => Place { offset: module.offset(pc), binary: Some(module.binary.clone()) },
+            None => Place { binary: None, offset: pc },
+        }
+    }
+
+    /// The functions that the instruction belongs to. Of a call, what is known is where it returns to.
+    fn locations(&self, is_call: bool, into: &mut Vec<Location>) {
+        let Some(binary) = &self.binary else {
+            into.push(Location {
+                module: String::new(),
+                offset: self.offset,
+                function: None,
+                file: None,
+                line: 0,
+                column: 0,
+                inlined: false,
+            });
+            return;
+        };
+        let location = |function: Option<String>| Location {
+            module: binary.name.clone(),
+            offset: self.offset,
+            function,
+            file: None,
+            line: 0,
+            column: 0,
+            inlined: false,
+        };
+        let frames = binary.debug.frames(self.offset.saturating_sub(u64::from(is_call)));
+        if frames.is_empty() {
+            into.push(location(None));
+        }
+        for frame in frames {
+            let mut location = location(Some(frame.function));
+            location.inlined = frame.inlined;
+            if let Some(line) = frame.line {
+                (location.file, location.line, location.column) = (Some(line.file), line.line, line.column);
+            }
+            into.push(location);
+        }
+    }
+}
+
+/// What a site is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct What {
+    pub(super) op: &'static str,
+    pub(super) order: Option<(Order, Source)>,
+    pub(super) atomic: Atomic,
+}
+
+impl What {
+    /// Something that is no access.
+    pub(super) const fn call(op: &'static str) -> What {
+        What { op, order: None, atomic: Atomic::Yes }
+    }
+}
+
+struct Entry {
+    place: Place,
+    stack: StackId,
+    what: What,
+    instruction: String,
+}
+
+/// All sites and stacks so far.
+#[derive(Default)]
+pub(super) struct SiteTable {
+    sites: Vec<Entry>,
+    known: HashMap<(u64, StackId, What), Site>,
+    /// Of each stack after the empty one: the rest of it, where the last call returns to, and how many there are.
+    stacks: Vec<(StackId, u64, Place, u32)>,
+    known_stacks: HashMap<(StackId, u64), StackId>,
+}
+
+impl SiteTable {
+    /// The stack after a call that returns to `to`. Beyond what is told apart it is the stack before it.
+    pub(super) fn called(&mut self, stack: StackId, to: u64, modules: &[Module]) -> StackId {
+        if let Some(known) = self.known_stacks.get(&(stack, to)) {
+            return *known;
+        }
+        let depth = 1 + (stack.0 as usize).checked_sub(1).map_or(0, |at| self.stacks[at].3);
+        if depth > DEEPEST || self.stacks.len() >= MOST {
+            return stack;
+        }
+        self.stacks.push((stack, to, Place::new(to, modules), depth));
+        let new = StackId(self.stacks.len() as u32);
+        self.known_stacks.insert((stack, to), new);
+        new
+    }
+
+    /// The last call of a stack, as a place in the code, and the stack before it.
+    pub(super) fn last_call(&self, stack: StackId) -> Option<(u64, StackId)> {
+        let (rest, to, ..) = (stack.0 as usize).checked_sub(1).and_then(|at| self.stacks.get(at))?;
+        Some((to.wrapping_sub(1), *rest))
+    }
+
+    /// The site of something that happens at `pc`. When there are too many, stacks do not count any more.
+    pub(super) fn site(
+        &mut self,
+        pc: u64,
+        stack: StackId,
+        what: What,
+        modules: &[Module],
+        instruction: impl FnOnce() -> String,
+    ) -> Site {
+        let stack = if self.sites.len() < MOST { stack } else { StackId::default() };
+        *self.known.entry((pc, stack, what)).or_insert_with(|| {
+            self.sites.push(Entry {
+                place: Place::new(pc, modules),
+                stack,
+                what,
+                instruction: instruction(),
+            });
+            Site(self.sites.len() as u32 - 1)
+        })
+    }
+
+    /// Everything that is known of a site.
+    pub(super) fn info(&self, site: Site) -> SiteInfo {
+        let Some(entry) = self.sites.get(site.0 as usize) else {
+            let stack = vec![Location {
+                module: String::new(),
+                offset: 0,
+                function: None,
+                file: None,
+                line: 0,
+                column: 0,
+                inlined: false,
+            }];
+            let atomic = Atomic::Unsure;
+            return SiteInfo { stack, instruction: String::new(), order: None, atomic, op: "start" };
+        };
+        let mut stack = Vec::new();
+        entry.place.locations(false, &mut stack);
+        self.locations(entry.stack, &mut stack);
+        SiteInfo {
+            stack,
+            instruction: entry.instruction.clone(),
+            order: entry.what.order,
+            atomic: entry.what.atomic,
+            op: entry.what.op,
+        }
+    }
+
+    /// The frames of a call stack, innermost first.
+    fn locations(&self, mut stack: StackId, into: &mut Vec<Location>) {
+        while let Some((rest, _, place, _)) =
+            (stack.0 as usize).checked_sub(1).and_then(|at| self.stacks.get(at))
+        {
+            place.locations(true, into);
+            stack = *rest;
+        }
+    }
+
+    /// The stack of a thread that is at `pc` now.
+    pub(super) fn stack_of(&self, pc: u64, stack: StackId, modules: &[Module]) -> Vec<Location> {
+        let mut locations = Vec::new();
+        Place::new(pc, modules).locations(false, &mut locations);
+        self.locations(stack, &mut locations);
+        locations
+    }
+}

@@ -1,0 +1,115 @@
+//! Virtual time: it passes with what the program does, never by itself, so that each execution finds the same times.
+
+use super::run::mix;
+
+/// 2026-01-01 00:00:00 UTC, when every execution begins.
+const START: u64 = 1_767_225_600 * 1_000_000_000;
+/// How long the machine has been up by then.
+const UPTIME: u64 = 100_000 * 1_000_000_000;
+
+/// The clock of an execution, and its source of random bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    /// Nanoseconds since the start.
+    now: u64,
+    entropy: u64,
+    /// Threads that sleep until a time, by that.
+    timers: Vec<(u64, usize)>,
+}
+
+impl Clock {
+    pub(super) fn new(entropy: u64) -> Clock {
+        Clock { now: 0, entropy, timers: Vec::new() }
+    }
+
+    /// Something has happened.
+    pub(super) fn event(&mut self) {
+        self.now += 100;
+    }
+
+    /// Somebody looks at the clock: it has moved since the last look.
+    pub(super) fn look(&mut self) -> u64 {
+        self.now += 1000;
+        self.now
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What a clock of the kernel shows at a time.
+    pub(super) fn shown(clock: i32, at: u64) -> u64 {
+        match clock {
+            libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START + at,
+            libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => at,
+            _ => UPTIME + at,
+        }
+    }
+
+    /// When a clock of the kernel shows this.
+    pub(super) fn when(clock: i32, shown: u64) -> u64 {
+        shown.saturating_sub(Clock::shown(clock, 0))
+    }
+
+    /// The time-stamp counter, of a processor with 1 GHz.
+    pub(super) fn counter(&mut self) -> u64 {
+        UPTIME + self.look()
+    }
+
+    /// The next random number.
+    pub(super) fn random(&mut self) -> u64 {
+        self.entropy = mix(self.entropy, 0x5eed);
+        self.entropy
+    }
+
+    /// Wakes a thread at a time.
+    pub(super) fn set_timer(&mut self, at: u64, thread: usize) {
+        self.timers.push((at, thread));
+    }
+
+    pub(super) fn cancel(&mut self, thread: usize) {
+        self.timers.retain(|&(_, other)| other != thread);
+    }
+
+    /// The thread whose time has come; with `jump`, time passes until the next one's has.
+    pub(super) fn due(&mut self, jump: bool) -> Option<usize> {
+        let &(at, thread) = self.timers.iter().min()?;
+        if at > self.now {
+            if !jump {
+                return None;
+            }
+            self.now = at;
+        }
+        self.cancel(thread);
+        Some(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fire_in_order_and_only_when_due() {
+        let mut clock = Clock::new(1);
+        clock.set_timer(5_000, 2);
+        clock.set_timer(3_000, 1);
+        clock.set_timer(u64::MAX, 3);
+        assert_eq!(clock.due(false), None);
+        assert_eq!(clock.due(true), Some(1));
+        assert_eq!(clock.now(), 3_000);
+        clock.look();
+        clock.look();
+        assert_eq!(clock.due(false), Some(2));
+        clock.cancel(3);
+        assert_eq!(clock.due(true), None);
+    }
+
+    #[test]
+    fn clocks_show_and_mean_the_same_time() {
+        for clock in [libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC] {
+            assert_eq!(Clock::when(clock, Clock::shown(clock, 77)), 77);
+        }
+        assert_eq!(Clock::when(libc::CLOCK_REALTIME, 5), 0, "long ago");
+    }
+}

@@ -1,0 +1,156 @@
+//! Starts a program so that every run of it finds the same world: no address randomisation, one processor, no
+//! time-stamp counter, standard streams in memory; and traced before its first instruction.
+
+use super::{OsError, Tid, ptrace};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+/// A file in memory, for what the program reads and writes.
+pub(crate) fn memory_file(name: &str) -> io::Result<File> {
+    let fd = nix::sys::memfd::memfd_create(name, nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
+    Ok(File::from(fd))
+}
+
+/// The processors that this thread may use.
+pub(crate) fn affinity() -> nix::sched::CpuSet {
+    nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap_or_default()
+}
+
+/// The processor that this thread runs on.
+pub(crate) fn processor() -> Option<usize> {
+    nix::sched::sched_getcpu().ok()
+}
+
+/// Binds the calling thread to one processor.
+pub(crate) fn pin(cpu: usize) {
+    let mut set = nix::sched::CpuSet::new();
+    // Slower without, but not wrong.
+    if set.set(cpu).is_ok() {
+        let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set);
+    }
+}
+
+/// What is started.
+pub(crate) struct Start<'a> {
+    pub(crate) path: CString,
+    pub(crate) args: Vec<CString>,
+    pub(crate) env: Vec<CString>,
+    pub(crate) cwd: CString,
+    pub(crate) stdin: &'a File,
+    pub(crate) stdout: &'a File,
+    pub(crate) stderr: &'a File,
+}
+
+/// Why a program could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    #[error("cannot make a process: {0}")]
+    Fork(io::Error),
+    #[error("cannot trace programs here (ptrace: {0}); is ptrace forbidden, by a container or by Yama?")]
+    Trace(io::Error),
+    #[error("cannot start the program: {0}")]
+    Exec(io::Error),
+}
+
+/// Starts the program. It is traced, and stops (`Stop::Exec`) before its first instruction.
+pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
+    let (go_read, go_write) = pipe().map_err(LaunchError::Fork)?;
+    let (failed_read, failed_write) = pipe().map_err(LaunchError::Fork)?;
+    let pointers = |strings: &[CString]| {
+        let mut all: Vec<*const libc::c_char> = strings.iter().map(|string| string.as_ptr()).collect();
+        all.push(std::ptr::null());
+        all
+    };
+    let (args, env) = (pointers(&start.args), pointers(&start.env));
+    let streams = [start.stdin.as_raw_fd(), start.stdout.as_raw_fd(), start.stderr.as_raw_fd()];
+    // SAFETY: until it executes the program, the child only makes system calls, on memory made before the fork.
+    let child = unsafe {
+        match libc::fork() {
+            -1 => return Err(LaunchError::Fork(io::Error::last_os_error())),
+            0 => in_child(start, &args, &env, streams, go_read.as_raw_fd(), failed_write.as_raw_fd()),
+            child => Tid(child),
+        }
+    };
+    drop(failed_write);
+    if let Err(OsError { error, .. }) = ptrace::seize(child) {
+        ptrace::kill(child);
+        // SAFETY: our own child, which nobody else waits for.
+        unsafe { libc::waitpid(child.0, std::ptr::null_mut(), libc::__WALL) };
+        return Err(LaunchError::Trace(error));
+    }
+    // If the child is gone already, waiting tells.
+    let _ = File::from(go_write).write_all(&[1]);
+    let mut errno = [0; 4];
+    match File::from(failed_read).read_exact(&mut errno) {
+        // The pipe was closed by the exec.
+        Err(_) => Ok(child),
+        Ok(()) => {
+            ptrace::kill(child);
+            while let Some((tid, stop)) = ptrace::wait_any(true) {
+                if tid == child && matches!(stop, ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_)) {
+                    break;
+                }
+            }
+            Err(LaunchError::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))))
+        }
+    }
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: two new descriptors are written, and are nobody else's.
+    unsafe {
+        if libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])))
+    }
+}
+
+/// The child between fork and exec: system calls only.
+unsafe fn in_child(
+    start: &Start<'_>,
+    args: &[*const libc::c_char],
+    env: &[*const libc::c_char],
+    streams: [i32; 3],
+    go: i32,
+    failed: i32,
+) -> ! {
+    // SAFETY: system calls on memory that the parent prepared; every descriptor is open.
+    unsafe {
+        let fail = |failed: i32| -> ! {
+            let errno = (*libc::__errno_location()).to_ne_bytes();
+            libc::write(failed, errno.as_ptr().cast(), errno.len());
+            libc::_exit(127);
+        };
+        // Out of the terminal's foreground group: its signals are for us.
+        libc::setpgid(0, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // Wait until we are traced.
+        let mut byte = 0u8;
+        while libc::read(go, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
+        for (to, from) in streams.into_iter().enumerate() {
+            // The streams are above 2: wmtrace's own are open.
+            if libc::dup2(from, to as i32) < 0 {
+                fail(failed);
+            }
+        }
+        if libc::chdir(start.cwd.as_ptr()) != 0 {
+            fail(failed);
+        }
+        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
+        // What we block, ignore or handle is not the program's business.
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // A crash is reported by us; a core file of each execution would fill the disk.
+        let no_core = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+        libc::execve(start.path.as_ptr(), args.as_ptr(), env.as_ptr());
+        fail(failed)
+    }
+}

@@ -1,0 +1,94 @@
+//! The memory of a traced process.
+
+use super::{OsError, Tid};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use wmtrace_model::machine::Memory;
+use wmtrace_model::op::{Place, Value};
+
+/// Memory of one process, through the kernel: writing goes through protections, and makes private copies.
+#[derive(Debug)]
+pub(crate) struct ProcessMemory {
+    file: File,
+    process: Tid,
+}
+
+impl ProcessMemory {
+    pub(crate) fn open(process: Tid) -> Result<ProcessMemory, OsError> {
+        let path = format!("/proc/{process}/mem");
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.map_err(|error| OsError::new("opening the memory", process, error))?;
+        Ok(ProcessMemory { file, process })
+    }
+
+    /// Fills the buffer; false if some of it is not mapped.
+    pub(crate) fn read(&self, addr: u64, buffer: &mut [u8]) -> bool {
+        self.file.read_exact_at(buffer, addr).is_ok()
+    }
+
+    /// As much as can be read, up to `len` bytes.
+    pub(crate) fn read_some(&self, addr: u64, len: usize) -> Vec<u8> {
+        let mut buffer = vec![0; len];
+        let mut done = 0;
+        while done < len {
+            match self.file.read_at(&mut buffer[done..], addr.saturating_add(done as u64)) {
+                Ok(0) | Err(_) => break,
+                Ok(n) => done += n,
+            }
+        }
+        buffer.truncate(done);
+        buffer
+    }
+
+    pub(crate) fn read_u64(&self, addr: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.read(addr, &mut bytes).then(|| u64::from_le_bytes(bytes))
+    }
+
+    pub(crate) fn read_u32(&self, addr: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        self.read(addr, &mut bytes).then(|| u32::from_le_bytes(bytes))
+    }
+
+    pub(crate) fn write(&self, addr: u64, bytes: &[u8]) -> Result<(), OsError> {
+        self.file
+            .write_all_at(bytes, addr)
+            .map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
+    }
+
+    /// The bytes of a place; 0 where nothing is mapped.
+    pub(crate) fn value(&self, at: Place) -> Value {
+        let mut bytes = [0; 16];
+        self.read(at.addr.0, &mut bytes[..usize::from(at.width)]);
+        Value::from_le_bytes(bytes)
+    }
+
+    pub(crate) fn set_value(&self, at: Place, value: Value) -> Result<(), OsError> {
+        self.write(at.addr.0, &value.to_le_bytes()[..usize::from(at.width)])
+    }
+
+    /// The bytes up to a zero byte, at most `max`.
+    pub(crate) fn c_string(&self, addr: u64, max: usize) -> Vec<u8> {
+        let mut found = Vec::new();
+        while found.len() < max {
+            // Not beyond the end of a page, where the mapping may end.
+            let at = addr.wrapping_add(found.len() as u64);
+            let room = (4096 - (at % 4096) as usize).min(max - found.len());
+            let bytes = self.read_some(at, room);
+            let end = bytes.iter().position(|&byte| byte == 0);
+            found.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+            if end.is_some() || bytes.len() < room {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// The machine reads memory as it is.
+impl Memory for &ProcessMemory {
+    fn read(&mut self, at: Place) -> Value {
+        self.value(at)
+    }
+}

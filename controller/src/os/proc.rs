@@ -1,0 +1,130 @@
+//! What `/proc` tells of a traced process.
+
+use super::Tid;
+use std::fs;
+use std::path::PathBuf;
+
+/// A line of `/proc/PID/maps`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mapping {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) offset: u64,
+    pub(crate) writable: bool,
+    pub(crate) executable: bool,
+    pub(crate) shared: bool,
+    /// A path, `[stack]` or the like, or empty.
+    pub(crate) name: String,
+}
+
+impl Mapping {
+    pub(crate) fn contains(&self, addr: u64) -> bool {
+        (self.start..self.end).contains(&addr)
+    }
+
+    /// Whether it is of a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.name.starts_with('/')
+    }
+
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut fields = line.splitn(6, ' ');
+        let (start, end) = fields.next()?.split_once('-')?;
+        let flags = fields.next()?.as_bytes();
+        let offset = fields.next()?;
+        let name = fields.nth(2).unwrap_or("").trim_start();
+        let hex = |text| u64::from_str_radix(text, 16).ok();
+        Some(Mapping {
+            start: hex(start)?,
+            end: hex(end)?,
+            offset: hex(offset)?,
+            writable: flags.get(1) == Some(&b'w'),
+            executable: flags.get(2) == Some(&b'x'),
+            shared: flags.get(3) == Some(&b's'),
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// The mappings of a process, by address; empty if it is gone.
+pub(crate) fn mappings(process: Tid) -> Vec<Mapping> {
+    let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().filter_map(Mapping::parse).collect()
+}
+
+/// Whether the kernel has put a thread to sleep (and not only off the processor). `None`: it is gone.
+pub(crate) fn sleeps(process: Tid, tid: Tid) -> Option<bool> {
+    let stat = fs::read(format!("/proc/{process}/task/{tid}/stat")).ok()?;
+    // The name, in parentheses, may contain anything.
+    let after = stat.iter().rposition(|&byte| byte == b')')?;
+    Some(stat.get(after + 2) == Some(&b'S'))
+}
+
+/// Signals that do nothing unless they are caught.
+const IGNORED: [i32; 3] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH];
+
+/// Whether a signal waits for the thread that it does not block, and that does something.
+pub(crate) fn has_signal(process: Tid, tid: Tid) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{process}/task/{tid}/status")) else { return false };
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    };
+    let ignored = IGNORED.iter().fold(0, |set, signal| set | 1 << (signal - 1)) & !mask("SigCgt");
+    (mask("SigPnd") | mask("ShdPnd")) & !mask("SigBlk") & !mask("SigIgn") & !ignored != 0
+}
+
+/// An open file of a process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) fd: i32,
+    /// What it is, as `/proc/PID/fd/N` links to.
+    pub(crate) target: PathBuf,
+    pub(crate) offset: u64,
+}
+
+/// The open files of a process.
+pub(crate) fn open_files(process: Tid) -> Vec<OpenFile> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };
+    let mut files: Vec<OpenFile> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let fd = entry.file_name().to_str()?.parse().ok()?;
+            let target = fs::read_link(entry.path()).ok()?;
+            let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).ok()?;
+            let offset = info.lines().next()?.strip_prefix("pos:")?.trim().parse().ok()?;
+            Some(OpenFile { fd, target, offset })
+        })
+        .collect();
+    files.sort_by_key(|file| file.fd);
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps() {
+        let line = "7f0000001000-7f0000003000 r-xp 00001000 08:01 1234                       /usr/lib/a b.so";
+        let mapping = Mapping::parse(line).unwrap();
+        assert_eq!(
+            (mapping.start, mapping.end, mapping.offset),
+            (0x7f00_0000_1000, 0x7f00_0000_3000, 0x1000)
+        );
+        assert!(mapping.executable && !mapping.writable && !mapping.shared && mapping.is_file());
+        assert_eq!(mapping.name, "/usr/lib/a b.so");
+        let anonymous = Mapping::parse("1000-2000 rw-s 00000000 00:00 0 ").unwrap();
+        assert_eq!((anonymous.name.as_str(), anonymous.shared), ("", true));
+        assert_eq!(Mapping::parse("garbage"), None);
+    }
+
+    #[test]
+    fn our_own_process() {
+        let ours = Tid(std::process::id() as i32);
+        assert!(mappings(ours).iter().any(|mapping| mapping.executable && mapping.is_file()));
+        assert!(open_files(ours).iter().any(|file| file.fd == 1));
+        assert!(sleeps(ours, ours).is_some());
+        assert_eq!(sleeps(ours, Tid(0)), None);
+    }
+}

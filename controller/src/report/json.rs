@@ -1,0 +1,140 @@
+//! The report as one JSON object: DESIGN.md §5's contract, and more keys.
+
+use super::CampaignReport;
+use crate::bug::{Bug, Side};
+use crate::campaign::Stop;
+use crate::engine::{Location, ThreadState};
+use crate::events::EventLine;
+use serde_json::{Value, json};
+use wmtrace_decoder::orders::Source;
+use wmtrace_model::order::Order;
+
+/// The object, on one line.
+pub(super) fn report(report: &CampaignReport) -> Value {
+    let stop = match report.stop {
+        Stop::Done => "done",
+        Stop::FirstBug => "first_bug",
+        Stop::Time => "time",
+        Stop::Interrupted => "interrupted",
+        Stop::Failed => "error",
+    };
+    let mut warnings: Vec<Value> = report.possible.iter().map(possible_race).collect();
+    warnings.extend(report.warnings.iter().map(|message| json!({"kind": "warning", "message": message})));
+    let mut object = json!({
+        "schema": 1,
+        "program": report.program,
+        "args": report.args,
+        "arch": report.arch,
+        "engine": report.engine,
+        "model": report.model.name(),
+        "strategy": report.strategy,
+        "depth": report.depth,
+        "history": report.history,
+        "k": report.k,
+        "k_com": report.k_com,
+        "seed": report.seed,
+        "executions": report.executions,
+        "buggy_executions": report.buggy,
+        "elapsed_s": rounded(report.elapsed.as_secs_f64()),
+        "executions_per_s": rounded(report.rate()),
+        "events_per_execution": rounded(report.events_each()),
+        "bugs": report.bugs.iter().map(bug).collect::<Vec<_>>(),
+        "unsupported": report.unsupported,
+        "warnings": warnings,
+        "stopped": stop,
+        "interrupted": report.stop == Stop::Interrupted,
+        "error": report.error,
+    });
+    if report.verified {
+        object["verify"] = match &report.difference {
+            Some(difference) => json!({
+                "same": false,
+                "execution": difference.execution,
+                "seed": difference.seed,
+                "event": difference.event,
+                "message": difference.what,
+            }),
+            None => json!({"same": true}),
+        };
+    }
+    object
+}
+
+/// Three digits are more than measurements are good for.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+fn bug(bug: &Bug) -> Value {
+    let detail = &bug.detail;
+    json!({
+        "kind": bug.key.kind.name(),
+        "count": bug.count,
+        "first_execution": bug.first_execution,
+        "depth": bug.depth,
+        "message": detail.message,
+        "recording": bug.recording.as_ref().map(|path| path.to_string_lossy()),
+        "sites": detail.sides.iter().map(site).collect::<Vec<_>>(),
+        "certified": detail.certified,
+        "threads": detail.threads.iter().map(thread).collect::<Vec<_>>(),
+        "events": detail.last.iter().map(event).collect::<Vec<_>>(),
+        "stdout": String::from_utf8_lossy(&detail.stdout),
+        "stderr": String::from_utf8_lossy(&detail.stderr),
+        "output_truncated": detail.truncated,
+    })
+}
+
+fn possible_race(bug: &Bug) -> Value {
+    json!({
+        "kind": "possible_race",
+        "message": bug.detail.message,
+        "count": bug.count,
+        "first_execution": bug.first_execution,
+        "sites": bug.detail.sides.iter().map(site).collect::<Vec<_>>(),
+    })
+}
+
+fn site(side: &Side) -> Value {
+    let place = side.place();
+    json!({
+        "thread": side.thread.map(|thread| thread.0),
+        "function": place.and_then(|place| place.function.as_deref()),
+        "file": place.and_then(|place| place.file.as_deref()),
+        "line": place.map(|place| place.line).filter(|line| *line > 0),
+        "column": place.map(|place| place.column).filter(|column| *column > 0),
+        "module": place.map(|place| place.module.as_str()),
+        "offset": place.map(|place| format!("{:#x}", place.offset)),
+        "order": side.order.map(Order::name),
+        "order_from": side.order_from.map(Source::name),
+        "op": side.op,
+        "unsure": side.unsure,
+        "address": side.memory.map(|(addr, _)| format!("{addr:#x}")),
+        "bytes": side.memory.map(|(_, len)| len),
+        "instruction": Some(&side.instruction).filter(|text| !text.is_empty()),
+        "stack": side.stack.iter().map(frame).collect::<Vec<_>>(),
+    })
+}
+
+fn thread(state: &ThreadState) -> Value {
+    json!({
+        "thread": state.thread.0,
+        "doing": state.doing,
+        "stack": state.stack.iter().map(frame).collect::<Vec<_>>(),
+    })
+}
+
+fn frame(place: &Location) -> Value {
+    json!({
+        "function": place.function,
+        "file": place.file,
+        "line": Some(place.line).filter(|line| *line > 0),
+        "column": Some(place.column).filter(|column| *column > 0),
+        "module": place.module,
+        "offset": format!("{:#x}", place.offset),
+        "inlined": place.inlined,
+    })
+}
+
+fn event(line: &EventLine) -> Value {
+    json!({"id": line.id.0, "thread": line.thread.0, "text": line.text, "at": line.place})
+}

@@ -1,0 +1,198 @@
+//! Reports. All formats show one data structure, [`CampaignReport`].
+
+mod human;
+mod json;
+mod junit;
+pub(crate) mod progress;
+mod sarif;
+pub(crate) mod source;
+#[cfg(test)]
+mod tests;
+
+use crate::bug::Bug;
+use crate::campaign::run::Failure;
+use crate::campaign::setup::Setup;
+use crate::campaign::{Campaign, Difference, Order, Stop};
+use crate::cli::{ReportFormat, Shown, TestOptions};
+use crate::engine::EngineError;
+use crate::exit::Exit;
+use crate::target::TargetError;
+use crate::text::{Printable, printable_json};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::time::Duration;
+use wmtrace_model::op::ModelKind;
+
+/// What a campaign, or a replay, found.
+#[derive(Debug)]
+pub(crate) struct CampaignReport {
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) arch: &'static str,
+    pub(crate) engine: &'static str,
+    pub(crate) model: ModelKind,
+    pub(crate) strategy: String,
+    /// `None`: a schedule over depths.
+    pub(crate) depth: Option<u32>,
+    pub(crate) history: u32,
+    /// Of the last execution; 0 if there was none.
+    pub(crate) k: u32,
+    pub(crate) k_com: u32,
+    pub(crate) seed: u64,
+    pub(crate) executions: u64,
+    pub(crate) buggy: u64,
+    pub(crate) elapsed: Duration,
+    /// Of all executions.
+    pub(crate) events: u64,
+    pub(crate) bugs: Vec<Bug>,
+    pub(crate) possible: Vec<Bug>,
+    pub(crate) unsupported: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+    /// What kept wmtrace from doing its work, in one line.
+    pub(crate) error: Option<String>,
+    /// Whose fault that is.
+    pub(crate) error_exit: Exit,
+    pub(crate) difference: Option<Difference>,
+    pub(crate) stop: Stop,
+    pub(crate) verified: bool,
+}
+
+impl CampaignReport {
+    /// The report of a campaign that is about to begin: nothing was found yet.
+    pub(crate) fn new(setup: &Setup, order: &Order, engine: &'static str) -> CampaignReport {
+        let (path, args) = (setup.program.path.as_os_str(), &setup.program.args);
+        let report = CampaignReport::of(path, args, setup.engine.model, order, engine);
+        CampaignReport { arch: setup.target.arch, ..report }
+    }
+
+    /// The report of a campaign that cannot begin.
+    pub(crate) fn refused(options: &TestOptions, order: &Order, error: &TargetError) -> CampaignReport {
+        let model = options.model.unwrap_or(ModelKind::C11);
+        let mut report = CampaignReport::of(&options.program, &options.args, model, order, "step");
+        (report.stop, report.error) = (Stop::Failed, Some(error.to_string()));
+        report.error_exit = match error {
+            TargetError::Input(_) => Exit::Usage,
+            TargetError::Unsupported(what) => {
+                report.unsupported.push(what.clone());
+                Exit::Tool
+            }
+        };
+        report
+    }
+
+    fn of(
+        program: &OsStr,
+        args: &[OsString],
+        model: ModelKind,
+        order: &Order,
+        engine: &'static str,
+    ) -> CampaignReport {
+        let lossy = |text: &OsString| text.to_string_lossy().into_owned();
+        CampaignReport {
+            program: program.to_string_lossy().into_owned(),
+            args: args.iter().map(lossy).collect(),
+            arch: "unknown",
+            engine,
+            model,
+            strategy: order.strategy.name().to_string(),
+            depth: order.depth,
+            history: order.history,
+            k: 0,
+            k_com: 0,
+            seed: order.seed,
+            executions: 0,
+            buggy: 0,
+            elapsed: Duration::ZERO,
+            events: 0,
+            bugs: Vec::new(),
+            possible: Vec::new(),
+            unsupported: Vec::new(),
+            warnings: Vec::new(),
+            error: None,
+            error_exit: Exit::Clean,
+            difference: None,
+            stop: Stop::Done,
+            verified: order.verify,
+        }
+    }
+
+    /// Adds what a campaign found in this time.
+    pub(crate) fn add(&mut self, campaign: Campaign, elapsed: Duration) {
+        self.model = campaign.model;
+        self.executions = campaign.executions;
+        self.buggy = campaign.buggy;
+        self.events = campaign.events;
+        self.bugs = campaign.bugs;
+        self.possible = campaign.possible;
+        self.warnings.extend(campaign.warnings);
+        if let Some(parameters) = campaign.parameters {
+            (self.k, self.k_com) = (parameters.k, parameters.k_com);
+        }
+        self.stop = campaign.stop;
+        self.elapsed = elapsed;
+        if let Some(failure) = campaign.failure {
+            self.fail(failure);
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.error = Some(failure.to_string());
+        self.error_exit = Exit::Tool;
+        match failure {
+            Failure::Engine(EngineError::Unsupported(what)) => self.unsupported.push(what),
+            Failure::Engine(EngineError::Input(_)) => self.error_exit = Exit::Usage,
+            Failure::Engine(EngineError::Os(_) | EngineError::Mismatch(_) | EngineError::Interrupted) => {}
+            Failure::Defect(_) | Failure::Execution { .. } => {}
+            Failure::Difference(difference) => self.difference = Some(difference),
+        }
+    }
+
+    /// The exit status that this means.
+    pub(crate) fn exit(&self) -> Exit {
+        let found = match (self.bugs.is_empty(), self.stop) {
+            (false, _) => Exit::Bug,
+            // Nobody knows what the rest would have shown.
+            (true, Stop::Interrupted) => Exit::Tool,
+            (true, Stop::Done | Stop::FirstBug | Stop::Time | Stop::Failed) => Exit::Clean,
+        };
+        found.max(self.error_exit)
+    }
+
+    /// Executions in a second.
+    fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.executions as f64 / seconds } else { 0.0 }
+    }
+
+    /// Events of an execution, on average.
+    fn events_each(&self) -> f64 {
+        if self.executions > 0 { self.events as f64 / self.executions as f64 } else { 0.0 }
+    }
+}
+
+/// Writes the report: results to `out`, what went wrong with wmtrace itself to `err`.
+///
+/// # Errors
+/// When one of them cannot be written.
+pub(crate) fn write(
+    report: &CampaignReport,
+    shown: Shown,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<()> {
+    match shown.format {
+        // The error says it all.
+        ReportFormat::Human if report.executions == 0 && report.error.is_some() => {}
+        ReportFormat::Human => out.write_all(human::report(report, shown).as_bytes())?,
+        ReportFormat::Json => writeln!(out, "{}", printable_json(&json::report(report).to_string()))?,
+        ReportFormat::Junit => {
+            writeln!(out, "{}", junit::report(report).map_err(io::Error::other)?.trim_end())?;
+        }
+        ReportFormat::Sarif => writeln!(out, "{}", printable_json(&sarif::report(report).to_string()))?,
+    }
+    out.flush()?;
+    if let Some(error) = &report.error {
+        writeln!(err, "wmtrace: {}", Printable(error))?;
+    }
+    Ok(())
+}

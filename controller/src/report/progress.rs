@@ -1,0 +1,51 @@
+//! A bar on stderr with rate, bugs and time left: only on a terminal (indicatif sees to that), never with `-q`.
+
+use crate::campaign::Observer;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// Shows how far a campaign is.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    buggy: u64,
+}
+
+impl Progress {
+    /// A bar of `runs` executions, or a counter if only time is limited.
+    pub(crate) fn new(shown: bool, runs: u64) -> Progress {
+        let bounded = runs < u64::MAX;
+        let bar = match (shown, bounded) {
+            (false, _) => ProgressBar::hidden(),
+            (true, true) => ProgressBar::new(runs),
+            (true, false) => ProgressBar::new_spinner(),
+        };
+        let template = if bounded {
+            "{bar:30} {human_pos}/{human_len} executions, {per_sec}, {msg}, {eta} left"
+        } else {
+            "{spinner} {human_pos} executions in {elapsed}, {per_sec}, {msg}"
+        };
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant"));
+        bar.set_message("no bug");
+        if !bar.is_hidden() {
+            // One execution can take seconds: the clock goes on meanwhile.
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Progress { bar, buggy: 0 }
+    }
+}
+
+impl Observer for Progress {
+    fn executed(&mut self, buggy: bool) {
+        self.bar.inc(1);
+        if buggy {
+            self.buggy += 1;
+            self.bar.set_message(format!("{} with bugs", self.buggy));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

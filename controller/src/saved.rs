@@ -1,0 +1,259 @@
+//! Recordings as files: the model's [`Recording`] has the choices; its `options` text is the JSON of everything else that
+//! the execution depends on, and of the bug that it is about.
+//!
+//! A recording contains the environment of the program, so that it runs as it did: think before sending one away.
+
+use crate::bug::Key;
+use crate::campaign::Order;
+use crate::campaign::judge::Rules;
+use crate::campaign::setup::Setup;
+use crate::cli::{Arch, ExpectExit, Races};
+use crate::engine::{EngineOptions, ModuleInfo, Program};
+use crate::inspect::files;
+use crate::target::{self, TargetError};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wmtrace_decoder::orders::Assume;
+use wmtrace_model::op::ModelKind;
+use wmtrace_model::plan::Planned;
+use wmtrace_model::recording::Recording;
+
+/// The largest recording that is read.
+const MAX_SIZE: u64 = 1 << 30;
+
+/// Bytes that are nearly always text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Raw {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Raw {
+    fn of(bytes: &[u8]) -> Raw {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Raw::Text(text.to_string()),
+            Err(_) => Raw::Bytes(bytes.to_vec()),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Raw::Text(text) => text.as_bytes().to_vec(),
+            Raw::Bytes(bytes) => bytes.clone(),
+        }
+    }
+
+    fn os(&self) -> OsString {
+        OsString::from_vec(self.bytes())
+    }
+}
+
+impl From<&OsStr> for Raw {
+    fn from(text: &OsStr) -> Raw {
+        Raw::of(text.as_bytes())
+    }
+}
+
+/// A file whose code the program ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Module {
+    path: String,
+    build_id: String,
+    managed: bool,
+}
+
+/// What a recording says beside the choices.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    /// The version of wmtrace that wrote it.
+    pub(crate) wmtrace: String,
+    program: Raw,
+    args: Vec<Raw>,
+    env: Vec<(Raw, Raw)>,
+    cwd: Raw,
+    stdin: Raw,
+    unsure_is_plain: bool,
+    assume: String,
+    orders: Option<String>,
+    managed: Vec<String>,
+    unmanaged: Vec<String>,
+    timeout_ms: u64,
+    entropy: u64,
+    races: String,
+    expect_exit: ExpectExit,
+    max_events: u64,
+    pub(crate) strategy: String,
+    /// Of the campaign; the recording has that of the execution.
+    pub(crate) seed: u64,
+    pub(crate) depth: u32,
+    pub(crate) k: u32,
+    pub(crate) k_com: u32,
+    pub(crate) history: u32,
+    /// The number of the execution in its campaign.
+    pub(crate) execution: u64,
+    modules: Vec<Module>,
+    /// What is to happen again.
+    pub(crate) bug: Key,
+}
+
+const ASSUMES: [(Assume, &str); 3] =
+    [(Assume::AcqRel, "acqrel"), (Assume::Relaxed, "relaxed"), (Assume::SeqCst, "sc")];
+const RACES: [(Races, &str); 3] = [(Races::Auto, "auto"), (Races::On, "on"), (Races::Off, "off")];
+
+fn name_of<T: PartialEq>(table: &[(T, &str)], value: &T) -> String {
+    table.iter().find(|(it, _)| it == value).map_or("", |(_, name)| name).to_string()
+}
+
+fn by_name<T: Copy>(table: &[(T, &str)], name: &str) -> Result<T, String> {
+    let found = table.iter().find(|(_, it)| *it == name);
+    found
+        .map(|(value, _)| *value)
+        .ok_or_else(|| format!("the recording says `{name}`, which this wmtrace does not know"))
+}
+
+impl Saved {
+    pub(crate) fn new(
+        setup: &Setup,
+        order: &Order,
+        planned: &Planned,
+        bug: &Key,
+        modules: &[ModuleInfo],
+    ) -> Saved {
+        let Setup { program, engine, rules, max_events, .. } = setup;
+        let module = |it: &ModuleInfo| Module {
+            path: it.path.clone(),
+            build_id: it.build_id.clone(),
+            managed: it.managed,
+        };
+        Saved {
+            wmtrace: env!("CARGO_PKG_VERSION").to_string(),
+            program: program.path.as_os_str().into(),
+            args: program.args.iter().map(|arg| arg.as_os_str().into()).collect(),
+            env: program
+                .env
+                .iter()
+                .map(|(name, value)| (name.as_os_str().into(), value.as_os_str().into()))
+                .collect(),
+            cwd: program.cwd.as_os_str().into(),
+            stdin: Raw::of(&program.stdin),
+            unsure_is_plain: engine.unsure_is_plain,
+            assume: name_of(&ASSUMES, &engine.assume),
+            orders: engine.orders.clone(),
+            managed: engine.managed.clone(),
+            unmanaged: engine.unmanaged.clone(),
+            timeout_ms: u64::try_from(engine.timeout.as_millis()).unwrap_or(u64::MAX),
+            entropy: engine.entropy,
+            races: name_of(&RACES, &rules.races),
+            expect_exit: rules.expect_exit,
+            max_events: *max_events,
+            strategy: order.strategy.name().to_string(),
+            seed: order.seed,
+            depth: planned.parameters.depth,
+            k: planned.parameters.k,
+            k_com: planned.parameters.k_com,
+            history: planned.parameters.history,
+            execution: planned.index,
+            modules: modules.iter().map(module).collect(),
+            bug: bug.clone(),
+        }
+    }
+
+    /// How the execution is run again. The program is looked at, and must be the same build.
+    pub(crate) fn setup(&self, recording: &Recording) -> Result<Setup, TargetError> {
+        let path = PathBuf::from(self.program.os());
+        let target = target::examine(&path, Arch::Auto)?;
+        if target.build_id != recording.identity {
+            return Err(TargetError::Input(format!(
+                "{} is another build of the program than the recorded one (build-id {}, not {}): \
+                 a recording is good for the very same file only",
+                path.display(),
+                target.build_id,
+                recording.identity,
+            )));
+        }
+        self.with_target(recording.model, target)
+    }
+
+    /// The same for a program that was looked at.
+    pub(crate) fn with_target(&self, model: ModelKind, target: target::Target) -> Result<Setup, TargetError> {
+        let program = Program {
+            path: target.path.clone(),
+            args: self.args.iter().map(Raw::os).collect(),
+            env: self.env.iter().map(|(name, value)| (name.os(), value.os())).collect(),
+            cwd: PathBuf::from(self.cwd.os()),
+            stdin: self.stdin.bytes(),
+        };
+        let engine = EngineOptions {
+            model,
+            unsure_is_plain: self.unsure_is_plain,
+            assume: by_name(&ASSUMES, &self.assume).map_err(TargetError::Input)?,
+            orders: self.orders.clone(),
+            managed: self.managed.clone(),
+            unmanaged: self.unmanaged.clone(),
+            timeout: Duration::from_millis(self.timeout_ms),
+            entropy: self.entropy,
+        };
+        let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
+        let rules = Rules { expect_exit: self.expect_exit, races };
+        Ok(Setup { target, program, engine, rules, max_events: self.max_events })
+    }
+
+    /// Libraries that are other builds than the recorded ones: those under the model, and the others.
+    pub(crate) fn other_builds(&self, modules: &[ModuleInfo]) -> (Vec<String>, Vec<String>) {
+        let changed = modules.iter().filter_map(|now| {
+            let then = self.modules.iter().find(|then| then.path == now.path)?;
+            (then.build_id != now.build_id).then(|| (now.managed || then.managed, now.path.clone()))
+        });
+        let (managed, native): (Vec<_>, Vec<_>) = changed.partition(|(managed, _)| *managed);
+        let paths = |list: Vec<(bool, String)>| list.into_iter().map(|(_, path)| path).collect();
+        (paths(managed), paths(native))
+    }
+}
+
+/// A name for a file: what shells, terminals and file systems might trip over is replaced.
+fn tame(name: &str) -> String {
+    let fine = |char: char| char.is_ascii_alphanumeric() || "._-+".contains(char);
+    let name: String = name.chars().take(64).map(|char| if fine(char) { char } else { '_' }).collect();
+    name.trim_start_matches(['-', '.']).to_string()
+}
+
+/// Writes a recording into the directory, under its own name at once or not at all.
+pub(crate) fn write(
+    directory: &Path,
+    program: &str,
+    number: usize,
+    saved: &Saved,
+    recording: &Recording,
+) -> io::Result<PathBuf> {
+    let mut recording = recording.clone();
+    recording.options = serde_json::to_string(saved)?;
+    std::fs::create_dir_all(directory)?;
+    let (kind, seed, index) = (saved.bug.kind.name(), saved.seed, saved.execution);
+    let name = format!("{}-{kind}-{number}-{seed}-{index}.wmtrec", tame(program));
+    let path = directory.join(&name);
+    let temporary = directory.join(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(&recording.to_bytes()))
+        .and_then(|()| std::fs::rename(&temporary, &path));
+    if let Err(error) = written {
+        // What is half written helps nobody. (If it cannot be removed either, the first error says more.)
+        let _ = std::fs::remove_file(&temporary);
+        return Err(error);
+    }
+    Ok(path)
+}
+
+/// Reads a recording.
+pub(crate) fn read(path: &Path) -> Result<(Recording, Saved), String> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let bytes = files::read(path, MAX_SIZE).map_err(|error| at(&error))?;
+    let recording = Recording::from_bytes(&bytes).map_err(|error| at(&error))?;
+    let saved: Saved = serde_json::from_str(&recording.options)
+        .map_err(|error| at(&format!("the recording's options cannot be read: {error}")))?;
+    Ok((recording, saved))
+}

@@ -1,0 +1,176 @@
+//! The program under test as a file: found as a shell finds it, looked at before anything is started, and named by
+//! its build-id, so that a recording knows its program again.
+
+use crate::cli::Arch;
+use crate::inspect::files::{self, MAX_BINARY, hex};
+use nix::unistd::{AccessFlags, access};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wmtrace_decoder::image::Image;
+
+/// A program that can be tested.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    pub(crate) arch: &'static str,
+    /// The build-id in hexadecimal digits, or a checksum.
+    pub(crate) build_id: String,
+}
+
+/// Why there is nothing to test.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum TargetError {
+    /// The user's mistake.
+    #[error("{0}")]
+    Input(String),
+    /// A program that wmtrace cannot run.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// The file that a shell would run for `name`.
+pub(crate) fn find(name: &OsStr, search: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, TargetError> {
+    let given = Path::new(name);
+    if name.as_bytes().contains(&b'/') {
+        // `./program` and `program` in the same directory are one name; `..` may lead through a link, and stays.
+        return Ok(cwd.join(given).components().collect());
+    }
+    let mut refused = None;
+    for directory in search.map(std::env::split_paths).into_iter().flatten() {
+        // An empty element is the working directory.
+        let path = cwd.join(directory).join(given);
+        if path.is_file() {
+            if access(&path, AccessFlags::X_OK).is_ok() {
+                return Ok(path);
+            }
+            refused.get_or_insert(path);
+        }
+    }
+    let shown = given.display();
+    Err(TargetError::Input(match refused {
+        Some(path) => format!("{}: not executable", path.display()),
+        None if cwd.join(given).is_file() => format!("{shown}: not found in PATH (did you mean ./{shown}?)"),
+        None => format!("{shown}: not found in PATH"),
+    }))
+}
+
+/// Looks at the file.
+pub(crate) fn examine(path: &Path, wanted: Arch) -> Result<Target, TargetError> {
+    let shown = path.display();
+    let input = |what: &dyn std::fmt::Display| Err(TargetError::Input(format!("{shown}: {what}")));
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return input(&"No such file"),
+        Err(error) => return input(&error),
+        Ok(kind) if kind.is_dir() => return input(&"is a directory"),
+        Ok(kind) if !kind.is_file() => return input(&"not a regular file"),
+        Ok(_) if access(path, AccessFlags::X_OK).is_err() => {
+            return input(&"not executable (permission denied)");
+        }
+        Ok(_) => {}
+    }
+    let bytes: Arc<[u8]> = match files::read(path, MAX_BINARY) {
+        Ok(bytes) => Arc::from(bytes),
+        Err(error) => return input(&format!("cannot be read: {error}")),
+    };
+    if bytes.starts_with(b"#!") {
+        return input(&"a script, not a program: give its interpreter, and the script as an argument");
+    }
+    let image = match Image::parse(Arc::clone(&bytes)) {
+        Ok(image) => image,
+        Err(error) => return input(&error),
+    };
+    // ET_EXEC and ET_DYN; object files and core dumps are ELF files too.
+    if !matches!(bytes.get(16..18), Some([2 | 3, 0])) {
+        return input(&"an ELF file, but not a program");
+    }
+    let (arch, fits) = match image.arch() {
+        wmtrace_decoder::effect::Arch::X86_64 => ("x86_64", wanted != Arch::Aarch64),
+        wmtrace_decoder::effect::Arch::Aarch64 => ("aarch64", wanted != Arch::X86_64),
+    };
+    if !fits {
+        return input(&format!("a program for {arch}, not for what --arch says"));
+    }
+    if arch != "x86_64" {
+        return Err(TargetError::Unsupported(format!("{shown}: programs for {arch} cannot be run yet")));
+    }
+    let build_id = match image.build_id() {
+        Some(id) => hex(id),
+        None => format!("crc32-{:08x}-{}", crc32fast::hash(&bytes), bytes.len()),
+    };
+    Ok(Target { path: path.to_owned(), arch, build_id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path_of(name: &str) -> Result<PathBuf, TargetError> {
+        find(OsStr::new(name), Some(OsStr::new("/nowhere:/etc:/bin:/usr/bin")), Path::new("/etc"))
+    }
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        assert_eq!(path_of("sh"), Ok(PathBuf::from("/bin/sh")));
+        assert_eq!(path_of("./sh"), Ok(PathBuf::from("/etc/sh")), "a path is not looked up");
+        assert_eq!(path_of("../x/sh"), Ok(PathBuf::from("/etc/../x/sh")));
+        let message = |name| path_of(name).unwrap_err().to_string();
+        assert_eq!(message("no-such-program"), "no-such-program: not found in PATH");
+        assert_eq!(message("hostname.none"), "hostname.none: not found in PATH");
+        let beside = find(OsStr::new("passwd"), Some(OsStr::new("/nowhere")), Path::new("/etc"));
+        let expected = "passwd: not found in PATH (did you mean ./passwd?)";
+        assert_eq!(beside.unwrap_err().to_string(), expected);
+        let refused = find(OsStr::new("passwd"), Some(OsStr::new("/etc")), Path::new("/"));
+        assert_eq!(refused.unwrap_err().to_string(), "/etc/passwd: not executable");
+    }
+
+    #[test]
+    fn a_program_is_named_by_its_build() {
+        let path = std::env::current_exe().unwrap();
+        let target = examine(&path, Arch::Auto);
+        if cfg!(target_arch = "x86_64") {
+            let target = target.unwrap();
+            assert_eq!((target.arch, target.path), ("x86_64", path.clone()));
+            assert!(target.build_id.len() >= 16, "{}", target.build_id);
+            let other = examine(&path, Arch::Aarch64).unwrap_err().to_string();
+            assert!(other.ends_with("a program for x86_64, not for what --arch says"), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused_in_one_line() {
+        let directory = std::env::temp_dir().join(format!("wmtrace-target-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            use std::os::unix::fs::PermissionsExt as _;
+            let path = directory.join(name);
+            std::fs::write(&path, bytes).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let mut header = [0u8; 64];
+        header[..20].copy_from_slice(b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0");
+        let cases = [
+            (file("script", b"#!/bin/sh\n"), "a script, not a program"),
+            (file("text", b"hello"), "not an ELF file"),
+            (file("empty", b""), "not an ELF file"),
+            (file("cut", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0"), "ELF file"),
+            (file("32", &header), "32-bit"),
+            (PathBuf::from("/"), "is a directory"),
+            (PathBuf::from("/dev/null"), "not a regular file"),
+            (PathBuf::from("/no/such"), "No such file"),
+            (PathBuf::from("/etc/passwd"), "not executable"),
+            (PathBuf::from("/etc/passwd/x"), "Not a directory"),
+        ];
+        for (path, message) in cases {
+            let error = examine(&path, Arch::Auto).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+            assert!(!error.to_string().contains('\n'));
+            assert!(matches!(error, TargetError::Input(_)), "{error}");
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -1,0 +1,94 @@
+//! The same seed is the same execution, and a recording is the same bug.
+
+use crate::build::GNU_O2;
+use crate::run::{Directory, Report, executions};
+use crate::source::{Source, Variant, for_each};
+
+/// 200 seeds, each twice, compared event by event.
+#[test]
+fn each_seed_twice() {
+    let directory = Directory::new("verify");
+    let built = Source::named("odd/four_threads.cpp").build(Variant::Right, GNU_O2);
+    for strategy in ["pctwm", "random"] {
+        let options = format!("--verify -n 200 --keep-going --strategy {strategy}");
+        let report = directory.report(&options, &built).unwrap();
+        report.is_clean(200).unwrap();
+        assert_eq!(report.value()["warnings"], serde_json::json!([]), "{strategy}");
+    }
+}
+
+/// Two campaigns with the same seed say the same, but for the time they took; with another seed they do not.
+#[test]
+fn campaigns_repeat() {
+    let built = Source::named("patterns/seqlock.cpp").build(Variant::Buggy, GNU_O2);
+    let campaign = |seed| {
+        let directory = Directory::new("repeat");
+        let options = format!("-n 200 --keep-going --strategy random -s {seed}");
+        let mut report = directory.report(&options, &built).unwrap().value().clone();
+        for key in ["elapsed_s", "executions_per_s", "seed"] {
+            report.as_object_mut().unwrap().remove(key);
+        }
+        report
+    };
+    let first = campaign(1);
+    assert_eq!(first, campaign(1));
+    assert_ne!(first, campaign(2));
+}
+
+/// What `-j` executions at once find is what one after the other find.
+#[test]
+fn jobs_change_nothing() {
+    let built = Source::named("patterns/seqlock.cpp").build(Variant::Buggy, GNU_O2);
+    let campaign = |jobs| {
+        let options = format!("-n 100 --keep-going --strategy random -k 40 -j {jobs}");
+        let report = Directory::new("jobs").report(&options, &built).unwrap();
+        (report.number("executions"), report.number("buggy_executions"))
+    };
+    assert_eq!(campaign(1), campaign(2));
+}
+
+/// Each recorded bug of the programs that fail, again and again: `executions() / 20` times, 100 in scripts/test-long.
+#[test]
+fn replays() {
+    let mut sources = Source::all("verdicts");
+    sources.retain(|source| source.has(Variant::Buggy) && !source.expect.contains(&"timeout".to_owned()));
+    for_each(
+        &sources,
+        |source| source.name.clone(),
+        |source| {
+            let directory = Directory::new("replay");
+            let built = source.build(Variant::Buggy, source.usual());
+            let options = format!("-n 1000 --expect-exit 0 {}", source.options.join(" "));
+            let report = directory.report(&options, &built)?;
+            if report.bugs().is_empty() {
+                return Err("no bug to replay".to_owned());
+            }
+            let recording = report.recording(&directory);
+            for time in 0..executions() / 20 {
+                let words = ["replay", "--format", "json", recording.to_str().unwrap()];
+                let replayed = Report::read(&directory.wmtrace(&words).output().unwrap())?;
+                let (now, then) = (&replayed.bugs()[0], &report.bugs()[0]);
+                if ["kind", "message", "sites"].iter().any(|key| now[*key] != then[*key]) {
+                    return Err(format!("replay {time} shows {now}, recorded was {then}"));
+                }
+            }
+            Ok(())
+        },
+    );
+}
+
+/// A recording is of one build: another is refused in one line.
+#[test]
+fn another_build_is_refused() {
+    let directory = Directory::new("rebuilt");
+    let source = Source::named("verdicts/race.cpp");
+    let mut built = source.build(Variant::Buggy, GNU_O2);
+    let program = directory.path.join("program");
+    std::fs::copy(&built.path, &program).unwrap();
+    built.path = program.clone();
+    let recording = directory.report("-n 100", &built).unwrap().recording(&directory);
+    std::fs::copy(source.build(Variant::Right, GNU_O2).path, &program).unwrap();
+    let output = directory.wmtrace(&["replay", recording.to_str().unwrap()]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+}

@@ -1,0 +1,89 @@
+//! Writes a simple litmus test as a C program: the threads' bodies are C already, and taken as they are.
+//!
+//! Only tests without loops, conditions and plain accesses: each register is set once, at the top of its thread.
+
+/// The program for a test. Each run appends one line to the file that its argument names: the final values of `terms`
+/// (`0:r0` or `x`), as `term=value` with blanks between.
+pub(crate) fn program(litmus: &str, terms: &[String]) -> String {
+    let threads = threads(litmus);
+    assert!(threads.len() >= 2, "{litmus}");
+    let mut text = String::from(
+        "#include <fcntl.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n#include <unistd.h>\n\n",
+    );
+    let mut shared: Vec<&String> = threads.iter().flat_map(|thread| &thread.parameters).collect();
+    shared.sort();
+    shared.dedup();
+    for parameter in shared {
+        let (kind, name) = parameter.split_once("* ").expect("a pointer");
+        text += &format!("static {kind} {name} = {};\n", initial(litmus, name));
+    }
+    for term in terms {
+        if let Some((thread, register)) = term.split_once(':') {
+            text += &format!("static int out_{thread}_{register};\n");
+        }
+    }
+    for (number, thread) in threads.iter().enumerate() {
+        text += &format!("\nstatic void P{number}({}) {{\n", thread.parameters.join(", "));
+        text.extend(thread.body.iter().map(|line| format!("    {line}\n")));
+        for term in terms {
+            if let Some((of, register)) = term.split_once(':').filter(|(of, _)| *of == number.to_string()) {
+                text += &format!("    out_{of}_{register} = {register};\n");
+            }
+        }
+        let names = thread.parameters.iter().map(|parameter| parameter.split_once("* ").unwrap().1);
+        let arguments: Vec<_> = names.map(|name| format!("&{name}")).collect();
+        text += &format!("}}\n\nstatic void *thread_{number}(void *unused) {{\n");
+        text += &format!("    P{number}({});\n    return unused;\n}}\n", arguments.join(", "));
+    }
+    text += &format!("\nint main(int argc, char **argv) {{\n    pthread_t threads[{}];\n", threads.len());
+    text += "    char line[256];\n    if (argc != 2)\n        return 1;\n";
+    for number in 0..threads.len() {
+        text += &format!("    pthread_create(&threads[{number}], NULL, thread_{number}, NULL);\n");
+    }
+    for number in 0..threads.len() {
+        text += &format!("    pthread_join(threads[{number}], NULL);\n");
+    }
+    let format: Vec<_> = terms.iter().map(|term| format!("{term}=%d")).collect();
+    let values = terms.iter().map(|term| match term.split_once(':') {
+        Some((thread, register)) => format!(", out_{thread}_{register}"),
+        None => format!(", (int)atomic_load(&{term})"),
+    });
+    let values: String = values.collect();
+    text += &format!("    int length = snprintf(line, sizeof line, \"{}\\n\"{values});\n", format.join(" "));
+    text += "    int file = open(argv[1], O_WRONLY | O_APPEND | O_CREAT, 0666);\n";
+    text += "    return file < 0 || write(file, line, length) != length;\n}\n";
+    text
+}
+
+struct Thread {
+    /// `atomic_int* x`
+    parameters: Vec<String>,
+    body: Vec<String>,
+}
+
+fn threads(litmus: &str) -> Vec<Thread> {
+    let mut threads = Vec::new();
+    let mut lines = litmus.lines();
+    while let Some(line) = lines.next() {
+        let head = format!("P{} (", threads.len());
+        let Some(parameters) = line.strip_prefix(&head).and_then(|line| line.strip_suffix(") {")) else {
+            continue;
+        };
+        let body: Vec<_> =
+            lines.by_ref().take_while(|line| *line != "}").map(|line| line.trim().to_owned()).collect();
+        for line in &body {
+            let simple =
+                ["atomic_", "int "].iter().any(|start| line.starts_with(start)) && line.ends_with(';');
+            assert!(simple, "too much for this translation: {line}");
+        }
+        threads.push(Thread { parameters: parameters.split(", ").map(str::to_owned).collect(), body });
+    }
+    threads
+}
+
+/// What the init block says of a location: `{ x = 0; y = 0; }`.
+fn initial<'a>(litmus: &'a str, name: &str) -> &'a str {
+    let block = litmus.split_once('{').and_then(|(_, rest)| rest.split_once('}')).expect("an init block").0;
+    let mut settings = block.split(';').filter_map(|setting| setting.split_once('='));
+    settings.find(|(location, _)| location.trim() == name).map_or("0", |(_, value)| value.trim())
+}

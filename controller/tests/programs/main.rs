@@ -1,0 +1,20 @@
+//! End-to-end tests of `wmtrace PROGRAM` over the programs of targets/programs (see its README), and over tools that
+//! everybody has.
+//!
+//! `WMTRACE_TEST_EXECUTIONS` says how many executions a program that is right must survive, over all strategies
+//! (140; `scripts/test-long` takes 2,000), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
+//!
+//! `sed -i '/#\[ignore = "needs the engine"\]/d' controller/tests/programs/*.rs`.
+
+mod build;
+mod clean;
+mod determinism;
+mod differential;
+mod litmus_to_c;
+mod native;
+mod promises;
+mod robustness;
+mod run;
+mod source;
+mod transparency;
+mod verdicts;
