@@ -28,6 +28,45 @@ pub const FIRST_K_COM: u32 = 32;
 /// The depths of successive executions when none was asked for.
 const DEPTHS: [u32; 10] = [0, 1, 2, 3, 1, 2, 3, 1, 2, 3];
 
+/// Who an execution of a mixed campaign belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    /// The campaign's own strategy.
+    Own,
+    /// This one.
+    Of(StrategyKind),
+}
+
+use StrategyKind::{PlaceWm, Random, Skewed};
+use Turn::{Of, Own};
+
+/// The first executions of a mixed campaign.
+const OPENING: [Turn; 8] =
+    [Of(Random), Own, Of(Random), Of(Random), Of(PlaceWm), Of(Random), Of(Skewed), Of(Random)];
+
+/// All others go round these.
+const ROUND: [Turn; 8] = [Own, Of(PlaceWm), Of(Skewed), Own, Of(PlaceWm), Own, Of(PlaceWm), Of(Random)];
+
+/// Who execution `index` belongs to, and how many before it did.
+fn turn(index: u64) -> (Turn, u64) {
+    let opening = OPENING.len() as u64;
+    let at = |index: u64| match index.checked_sub(opening) {
+        None => OPENING[index as usize],
+        Some(later) => ROUND[(later % ROUND.len() as u64) as usize],
+    };
+    let turn = at(index);
+    let count = |from: u64, to: u64| (from..to).filter(|&index| at(index) == turn).count() as u64;
+    let round = ROUND.len() as u64;
+    let before = match index.checked_sub(opening) {
+        None => count(0, index),
+        Some(later) => {
+            let whole = later / round;
+            count(0, opening) + whole * count(opening, opening + round) + count(index - later % round, index)
+        }
+    };
+    (turn, before)
+}
+
 /// What was seen of an execution.
 #[derive(Clone, Copy, Debug)]
 struct Observed {
@@ -39,10 +78,13 @@ struct Observed {
 #[derive(Clone, Debug)]
 pub struct Plan {
     kind: StrategyKind,
+    /// Whether other strategies take part.
+    mixed: bool,
     depth: Option<u32>,
     k: Option<u32>,
     k_com: Option<u32>,
     history: u32,
+    eager: bool,
     seed: u64,
     /// The number of the next execution.
     next: u64,
@@ -59,6 +101,8 @@ pub struct Planned {
     pub index: u64,
     /// Its own seed.
     pub seed: u64,
+    /// The strategy that chooses.
+    pub strategy: StrategyKind,
     /// The strategy's parameters.
     pub parameters: Parameters,
 }
@@ -73,20 +117,49 @@ impl Plan {
         history: u32,
         seed: u64,
     ) -> Plan {
-        Plan { kind, depth, k, k_com, history, seed, next: 0, observed: [None; WINDOW], slot: 0 }
+        Plan {
+            kind,
+            mixed: false,
+            depth,
+            k,
+            k_com,
+            history,
+            eager: false,
+            seed,
+            next: 0,
+            observed: [None; WINDOW],
+            slot: 0,
+        }
+    }
+
+    /// Lets other strategies take part, in the executions that [`OPENING`] and [`ROUND`] give to them.
+    #[must_use]
+    pub const fn mixed(mut self) -> Plan {
+        self.mixed = true;
+        self
+    }
+
+    /// Stores that every reader may overlook need not wait: c11 with insertion.
+    #[must_use]
+    pub const fn eager(mut self, eager: bool) -> Plan {
+        self.eager = eager;
+        self
     }
 
     /// The next execution.
     pub fn next_execution(&mut self) -> Planned {
         let index = self.next;
         self.next += 1;
+        let k_com = self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM));
+        let (strategy, depth) = self.turn(index, k_com);
         let parameters = Parameters {
-            depth: self.depth_of(index),
+            depth,
             k: self.k.unwrap_or_else(|| self.largest(|o| o.events, FIRST_K)),
-            k_com: self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM)),
+            k_com,
             history: self.history,
+            eager: self.eager,
         };
-        Planned { index, seed: Rng::seed_of(self.seed, index), parameters }
+        Planned { index, seed: Rng::seed_of(self.seed, index), strategy, parameters }
     }
 
     /// An execution had so many steps, and so many communication events.
@@ -95,22 +168,30 @@ impl Plan {
         self.slot = (self.slot + 1) % WINDOW;
     }
 
-    /// The depth of an execution of the campaign; 0 for strategies that have none.
-    pub const fn depth_of(&self, index: u64) -> u32 {
-        let depth = match self.depth {
-            Some(depth) => depth,
-            None => DEPTHS[(index % DEPTHS.len() as u64) as usize],
+    /// The strategy and the depth of an execution of the campaign; depth 0 for strategies that have none.
+    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, u32) {
+        let (kind, number) = match (self.mixed, turn(index)) {
+            (true, (Of(kind), number)) => (kind, number),
+            // The executions of the campaign's own strategy go on as if there were no others.
+            (true, (Own, number)) => (self.kind, number),
+            (false, _) => (self.kind, index),
         };
-        match self.kind {
-            StrategyKind::Pctwm => depth,
-            StrategyKind::Pct if depth == 0 => 1,
-            StrategyKind::Pct => depth,
+        let round = self.depth.unwrap_or(DEPTHS[(number % DEPTHS.len() as u64) as usize]);
+        let depth = match kind {
+            StrategyKind::Pctwm => round,
+            StrategyKind::Pct => round.max(1),
+            // A place that threads share is accessed at least twice: there are no more than half as many as events.
+            StrategyKind::PlaceWm => {
+                self.depth.unwrap_or(1 + (number % u64::from((k_com / 2).max(8).ilog2())) as u32)
+            }
             StrategyKind::Random
+            | StrategyKind::Skewed
             | StrategyKind::BasicPos
             | StrategyKind::Pos
             | StrategyKind::BasicPosWm
             | StrategyKind::PosWm => 0,
-        }
+        };
+        (kind, depth)
     }
 
     /// The largest observed lately, at least 1; `first` if nothing was.
@@ -132,8 +213,11 @@ mod tests {
     fn what_was_given_stays() {
         let mut plan = Plan::new(StrategyKind::Pctwm, Some(5), Some(70), Some(40), 3, 1);
         for index in 0..30 {
-            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3 };
-            assert_eq!(plan.next_execution(), Planned { index, seed: Rng::seed_of(1, index), parameters });
+            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3, eager: false };
+            assert_eq!(
+                plan.next_execution(),
+                Planned { index, seed: Rng::seed_of(1, index), strategy: StrategyKind::Pctwm, parameters }
+            );
             plan.observe(1000, 1000);
         }
     }
@@ -143,7 +227,7 @@ mod tests {
         let weights = |kind| {
             let mut plan = plan(kind);
             let depths: Vec<u32> = (0..1000).map(|_| plan.next_execution().parameters.depth).collect();
-            assert!((0..1000).all(|index| plan.depth_of(index) == depths[index as usize]));
+            assert!((0..1000).all(|index| plan.turn(index) == (kind, depths[index as usize])));
             [0, 1, 2, 3].map(|depth| depths.iter().filter(|&&d| d == depth).count())
         };
         assert_eq!(weights(StrategyKind::Pctwm), [100, 300, 300, 300]);

@@ -30,6 +30,7 @@ pub(crate) fn main<L: Launch>(
     let order = Order {
         auto_model: options.model.is_none(),
         strategy: options.strategy,
+        mixed: options.mixed,
         depth: options.depth,
         events: options.events,
         history: options.history,

@@ -22,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) engine: EngineOptions,
     pub(crate) rules: Rules,
     pub(crate) max_events: u64,
+    /// Whether stores may overtake others in modification order (c11).
+    pub(crate) mo_insertion: bool,
 }
 
 impl Setup {
@@ -52,13 +54,15 @@ impl Setup {
             stdin: stdin.unwrap_or_default(),
         };
         let rules = Rules { expect_exit: options.expect_exit, races: options.races };
-        Ok(Setup { target, program, engine, rules, max_events: options.max_events })
+        let (max_events, mo_insertion) = (options.max_events, options.mo_insertion);
+        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
     /// How machines are configured.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::new(self.engine.model);
         config.races = self.rules.races != Races::Off;
+        config.insertion = self.mo_insertion && self.engine.model == ModelKind::C11;
         // Libraries that run natively, and the kernel, write memory too.
         config.foreign = true;
         config.max_events = self.max_events;

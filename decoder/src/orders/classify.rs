@@ -208,13 +208,14 @@ impl Orders<'_> {
         });
         if let (Some(call), None) = (fitting.next(), fitting.next()) {
             let sure = access.atomic || self.frame_place(pc, access).is_none();
-            return match call.order {
+            let info = match call.order {
                 Some(order) if sure => {
                     OrderInfo { failure: call.failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) }
                 }
                 None if sure => self.lost(access),
                 _ => self.unsure(access),
             };
+            return OrderInfo { store: call.kind == OpKind::Store, ..info };
         }
         let types = unit.types();
         let named = |names: &std::collections::BTreeSet<String>| {

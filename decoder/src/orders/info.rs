@@ -172,13 +172,24 @@ pub struct OrderInfo {
     pub from: Source,
     /// Whether the access is atomic.
     pub atomic: Atomic,
+    /// A store at the source, whatever the instruction: x86's sequentially consistent store is an XCHG, whose result
+    /// nobody looks at.
+    pub store: bool,
     /// What is odd about it.
     pub warning: Option<Warning>,
 }
 
 impl OrderInfo {
     pub(crate) fn new(order: Order, from: Source, atomic: Atomic) -> OrderInfo {
-        OrderInfo { order: Some(order), failure: None, runtime: None, from, atomic, warning: None }
+        OrderInfo {
+            order: Some(order),
+            failure: None,
+            runtime: None,
+            from,
+            atomic,
+            store: false,
+            warning: None,
+        }
     }
 
     /// A plain access, by this evidence.

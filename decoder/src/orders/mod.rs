@@ -122,7 +122,8 @@ impl<'a> Orders<'a> {
                 Role::Itself => {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
-                    return self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                    let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                    return OrderInfo { store: inside.ops[0].1.kind == OpKind::Store, ..info };
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
@@ -244,6 +245,7 @@ impl<'a> Orders<'a> {
                     runtime: Some(Arc::new(runtime)),
                     from: Source::Runtime,
                     atomic: Atomic::Yes,
+                    store: false,
                     warning: None,
                 });
             }

@@ -474,7 +474,8 @@ impl<S: Strategy> Machine<S> {
         self.steps += 1;
         match choice.agent {
             Agent::Thread(thread) => {
-                self.communications += u64::from(choice.op.communicates());
+                // A thread that is alone has nobody to communicate with.
+                self.communications += u64::from(choice.op.communicates() && self.threads.len() > 1);
                 self.run(thread, memory)
             }
             Agent::Buffer(thread, place) => self.commit(thread, place, memory),
@@ -741,6 +742,6 @@ fn op_is_sane(op: &Op) -> bool {
             order.is_atomic() && failure.is_atomic() && (!failure.releases() || failure.is_sc())
         }
         Op::Fence { order } => order.is_atomic(),
-        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
+        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => true,
     }
 }

@@ -59,7 +59,7 @@ impl<S: Strategy> Machine<S> {
             Op::Rmw { at, .. } => self.decide_update(&choice, at, None, memory, &mut how),
             Op::Cas { at, expected, .. } => self.decide_update(&choice, at, Some(expected), memory, &mut how),
             Op::Wait { at, expected } => return self.wait(thread, at, expected, memory),
-            Op::Fence { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Deed::Other,
+            Op::Fence { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => Deed::Other,
         };
         self.flight = Some(Flight { thread, deed });
         self.set_status(thread, Status::Running);
@@ -268,6 +268,9 @@ impl<S: Strategy> Machine<S> {
         if let Op::Sync { .. } = op {
             // What the call finds is told, or not at all: whoever makes it in a loop may have missed something.
             self.threads[thread.index()].watch.looked(self.told);
+            return Ok(());
+        }
+        if op == Op::Yield {
             return Ok(());
         }
         let Some(at) = op.place() else {

@@ -163,7 +163,14 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
-        let (loads, stores) = match it.kind {
+        // A store at the source is one to the model, whatever it does beside that (XCHG).
+        let kind = match it.kind {
+            AccessKind::Rmw if !it.conditional && insn.orders.get(number).is_some_and(|info| info.store) => {
+                AccessKind::Store
+            }
+            kind => kind,
+        };
+        let (loads, stores) = match kind {
             AccessKind::Load => (true, false),
             AccessKind::Store => (false, true),
             AccessKind::Rmw | AccessKind::LoadStore => (true, true),
@@ -182,7 +189,7 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = match it.kind {
+        let op = match kind {
             AccessKind::Rmw => "rmw",
             _ if stores => "store",
             _ => "load",
@@ -195,7 +202,7 @@ impl<S: Strategy> Run<'_, S> {
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
             let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
-            match it.kind {
+            match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
                 AccessKind::LoadStore => {

@@ -7,14 +7,14 @@
 use super::futex::error;
 use super::run::{FIRST_TID, Run, mix};
 use super::sites::What;
-use super::thread::{Mode, Syscall, Told};
+use super::thread::{Mode, Pending, Syscall, Told};
 use super::time::Clock;
 use crate::engine::{End, EngineError};
 use crate::os::proc;
 use crate::os::ptrace::{self, Resume, Stop};
 use std::time::Instant;
 use wmtrace_decoder::orders::{Atomic, Source};
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Op};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
@@ -50,7 +50,13 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_futex => self.futex(index, &call),
             libc::SYS_sched_yield => {
                 self.machine.hint(self.threads[index].id);
-                self.skip(index, 0)
+                self.skip(index, 0)?;
+                // Others may run now; a thread that is alone need not stop.
+                if self.threads[index].mode == Mode::Running && self.end.is_none() && self.threads.len() > 1 {
+                    let site = self.site_here(index, What::call("yields"));
+                    self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+                }
+                Ok(())
             }
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time | libc::SYS_times => {
                 self.tell_time(index, &call)
