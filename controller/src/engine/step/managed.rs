@@ -10,7 +10,7 @@ use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
 use wmtrace_decoder::effect::{Access, AccessKind, Concrete, Extent, Flow, Mask, RegSet};
-use wmtrace_decoder::orders::{self, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
 use wmtrace_decoder::x86::regs::{RBP, RFLAGS, RSP};
 use wmtrace_model::op::{Addr, Op, Place, Site};
 use wmtrace_model::order::Order;
@@ -272,13 +272,20 @@ impl<S: Strategy> Run<'_, S> {
 
     /// An order and that of failure, evaluated now if it lives in a variable.
     fn order_of(&self, index: usize, info: &OrderInfo, kind: AccessKind) -> (Order, Order) {
-        let policy = || self.engine.options.assume.order(kind);
+        // On x86-64 a load that acquires and one that is seq_cst are the same instruction. Where nobody says which it is,
+        // taking it for the weaker one would be a false alarm: store buffering, of a program that rules it out. (A
+        // store that is seq_cst is another instruction than one that releases.)
+        let policy = || match (self.engine.options.assume, kind) {
+            (Assume::AcqRel, AccessKind::Load | AccessKind::Rmw) => Order::SeqCst,
+            (assume, kind) => assume.order(kind),
+        };
         let (order, failure) = match (&info.runtime, info.order) {
             (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
                 Ok((order, failure)) => (order, failure),
                 Err(_) => (policy(), None),
             },
-            (None, order) => (order.unwrap_or_else(policy), info.failure),
+            (None, Some(order)) if info.from != Source::Policy => (order, info.failure),
+            (None, _) => (policy(), info.failure),
         };
         let order = if order == Order::Na { Order::Relaxed } else { order };
         (order, of_load(failure.unwrap_or(order)))
