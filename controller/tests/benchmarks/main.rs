@@ -99,11 +99,11 @@ fn each_fixed_variant_is_clean() {
     for build in BUILDS {
         let usual = build == "g++-O2";
         for name in NAMES {
-            let n = if usual { 6 * executions() } else { executions() };
+            let n = if usual { 4 * executions() } else { executions() };
             wrong.extend(clean(build, name, &format!("-n {n}")).err());
             let strategies = STRATEGIES.iter().filter(|_| usual);
             wrong.extend(strategies.filter_map(|strategy| {
-                clean(build, name, &format!("--strategy {strategy} -n {}", executions() / 2)).err()
+                clean(build, name, &format!("--strategy {strategy} -n {}", executions() / 3)).err()
             }));
         }
     }
