@@ -23,6 +23,7 @@ mod mutants;
 mod perform;
 mod plain;
 mod spin;
+mod stale;
 
 pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 
@@ -38,6 +39,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use perform::Flight;
 use spin::{Spinning, Watch};
+use stale::Stale;
 
 /// The program's memory, as the engine can read it.
 pub trait Memory {
@@ -75,6 +77,7 @@ struct Thread {
     slept: u64,
     sleeps_in: Option<Op>,
     watch: Watch,
+    stale: Stale,
     spinning: Spinning,
     /// Whether it is counted in [`Machine::doubtful`].
     doubtful: bool,
@@ -260,6 +263,7 @@ impl<S: Strategy> Machine<S> {
             slept: 0,
             sleeps_in: None,
             watch: Watch::default(),
+            stale: Stale::default(),
             spinning: Spinning::No,
             doubtful: false,
             epoch: 1,

@@ -5,6 +5,7 @@
 
 mod dependence;
 mod exhaustive;
+mod fair;
 mod pct;
 mod pctwm;
 mod points;
@@ -18,6 +19,7 @@ mod toy;
 
 pub use dependence::dependent;
 pub use exhaustive::Exhaustive;
+pub use fair::Fair;
 pub use pct::Pct;
 pub use pctwm::Pctwm;
 pub use pos::Pos;
@@ -215,8 +217,8 @@ pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn 
     let &Parameters { depth, k, k_com, history } = parameters;
     match kind {
         StrategyKind::Random => Box::new(Random::new(seed)),
-        StrategyKind::Pct => Box::new(Pct::new(seed, depth, k)),
-        StrategyKind::Pctwm => Box::new(Pctwm::new(seed, depth, k_com, history)),
+        StrategyKind::Pct => Box::new(Fair::new(Pct::new(seed, depth, k), parameters)),
+        StrategyKind::Pctwm => Box::new(Fair::new(Pctwm::new(seed, depth, k_com, history), parameters)),
         StrategyKind::BasicPos => Box::new(Pos::new(seed, false, None)),
         StrategyKind::Pos => Box::new(Pos::new(seed, true, None)),
         StrategyKind::BasicPosWm => Box::new(Pos::new(seed, false, Some(history))),
