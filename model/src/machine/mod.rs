@@ -648,6 +648,11 @@ impl<S: Strategy> Machine<S> {
         })
     }
 
+    /// Whether the thread holds stores back.
+    pub fn holds(&self, thread: ThreadId) -> bool {
+        matches!(&self.model, Model::Buffered(buffered) if buffered.held(thread) > 0)
+    }
+
     /// Makes the thread's held stores visible, one a call, before something that the kernel or another thread
     /// could see. `None` when there are none (left).
     pub fn flush(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Option<Step> {

@@ -152,6 +152,8 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
+    /// What it wants of the thread that it is making, if the kernel was asked for something else.
+    pub(super) clone_flags: Option<u64>,
     /// The address that the kernel clears when it ends.
     pub(super) clear_tid: u64,
     /// The system call that it is in.
@@ -207,6 +209,7 @@ impl Thread {
             calls_made: StackId::default(),
             calls: Vec::new(),
             last_pc: 0,
+            clone_flags: None,
             clear_tid: 0,
             syscall: None,
             written: 0,
