@@ -3,8 +3,6 @@
 //!
 //! `WMTRACE_TEST_EXECUTIONS` says how many executions a program that is right must survive, over all strategies
 //! (140; `scripts/test-long` takes 2,000), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
-//!
-//! `sed -i '/#\[ignore = "needs the engine"\]/d' controller/tests/programs/*.rs`.
 
 mod build;
 mod clean;
@@ -17,4 +15,5 @@ mod robustness;
 mod run;
 mod source;
 mod transparency;
+mod unknown;
 mod verdicts;

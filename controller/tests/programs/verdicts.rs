@@ -57,11 +57,7 @@ fn odd_programs_that_fail() {
 fn other_compilers() {
     let mut table = Vec::new();
     for source in Source::all("verdicts") {
-        // A gap: of unoptimised code the engine does not see that a spinning thread is in the same state again, and the
-        // livelock is reported as an execution without end.
-        let optimised_only = source.name == "verdicts/livelock.c";
         let flavours: &[Flavour] = match source.language {
-            _ if optimised_only => &[LLVM_O2],
             Language::Rust => &[RUST_DEBUG],
             Language::C | Language::Cpp => &[GNU_O0, LLVM_O0, LLVM_O2],
         };

@@ -401,6 +401,18 @@ impl<S: Strategy> Machine<S> {
         self.threads[thread.index()].watch.hint();
     }
 
+    /// Something may happen to the thread that the model does not see (a signal, a store to memory that was its own):
+    /// however it went round before, it may do something else now.
+    pub fn disturb(&mut self, thread: ThreadId) {
+        let it = &mut self.threads[thread.index()];
+        it.watch.news();
+        if it.status == Status::Ready && it.spinning != Spinning::No {
+            // Only reads spin: it was counted for nothing else.
+            it.spinning = Spinning::No;
+            self.doubtful -= u32::from(core::mem::take(&mut it.doubtful));
+        }
+    }
+
     /// The threads that the last [`Op::Wake`] woke. They are running now.
     pub fn woken(&self) -> &[ThreadId] {
         &self.woken

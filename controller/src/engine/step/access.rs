@@ -5,6 +5,7 @@
 //! look for it, just for the moment in which it runs. It runs when its first store is due (or its last load); what
 //! it writes is taken away again and appears when the model says so, store by store.
 
+use super::managed::writes_vectors;
 use super::run::Run;
 use super::thread::{Part, PartKind, Pending};
 use crate::engine::EngineError;
@@ -70,6 +71,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         let flight = self.threads[index].flight.take().expect("an instruction is under way");
+        self.threads[index].new_vectors |= writes_vectors(&flight.insn);
         if let Some(transfer) = flight.insn.transfer {
             return self.follow(index, &flight.insn, transfer, Some(read as u64));
         }

@@ -10,7 +10,7 @@ use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
 use wmtrace_decoder::effect::{Access, AccessKind, Concrete, Extent, Flow, Mask, RegSet};
-use wmtrace_decoder::orders::{self, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
 use wmtrace_decoder::x86::regs::{RBP, RFLAGS, RSP};
 use wmtrace_model::op::{Addr, Op, Place, Site};
 use wmtrace_model::order::Order;
@@ -60,7 +60,7 @@ impl<S: Strategy> Run<'_, S> {
         let accesses = self.accesses(index, &insn, &self.threads[index].regs.clone())?;
         if !accesses.parts.is_empty() && !accesses.faults {
             let Accesses { parts, told, quiet, .. } = accesses;
-            if !quiet.is_empty() || told.iter().any(|it| it.store) || writes_vectors(&insn) {
+            if !quiet.is_empty() || told.iter().any(|it| it.store) {
                 self.new_state(index);
             }
             self.threads[index].flight =
@@ -169,10 +169,11 @@ impl<S: Strategy> Run<'_, S> {
             AccessKind::Rmw | AccessKind::LoadStore => (true, true),
         };
         let Role::Operation { failure, .. } = role else {
+            let private = self.threads[index].owns(it.addr, it.len) && !self.is_shared_stack(it);
             for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
                 let op = if store { "store" } else { "load" };
                 let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
-                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store });
+                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store, private });
             }
             return;
         };
@@ -220,8 +221,9 @@ impl<S: Strategy> Run<'_, S> {
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
+        let shares = !own && self.shares_stack(it);
         if !self.is_c11() {
-            return (self.hardware_role(index, it, own), Source::Isa);
+            return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
         // A locked instruction that stands for a fence is one event: the fence.
@@ -247,20 +249,34 @@ impl<S: Strategy> Run<'_, S> {
         (Role::Operation { order, failure }, info.from)
     }
 
-    /// Under the hardware models every access that others may see is an operation.
-    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool) -> Role {
-        let granules = it.addr >> 3..=it.addr.saturating_add(it.len.max(1) - 1) >> 3;
-        let mut private = false;
-        if own {
-            private = !granules.take(8).any(|granule| self.shared.contains(&granule));
-        } else if self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
-            let before = self.shared.len();
-            self.shared.extend(granules.take(512));
-            if self.shared.len() > before {
-                // The owner has written there unseen: who reads it knows all that the owner had done by then.
-                let site = self.site_here(index, What::call("shares"));
-                self.machine.acquire(self.threads[index].id, it.addr, site);
+    /// Another thread's stack that a thread touches for the first time is shared from then on. Whether that is so.
+    fn shares_stack(&mut self, it: &Concrete) -> bool {
+        if !self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
+            return false;
+        }
+        let before = self.shared.len();
+        self.shared.extend(granules(it).take(512));
+        let grown = self.shared.len() > before;
+        if grown {
+            // Until now its state was the owner's own. (Of those who had this stack only one has not ended.)
+            for owner in self.threads.iter().filter(|other| other.stack.contains(&it.addr)) {
+                self.machine.disturb(owner.id);
             }
+        }
+        grown
+    }
+
+    fn is_shared_stack(&self, it: &Concrete) -> bool {
+        !self.shared.is_empty() && granules(it).take(512).any(|granule| self.shared.contains(&granule))
+    }
+
+    /// Under the hardware models every access that others may see is an operation.
+    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool, shares: bool) -> Role {
+        let private = own && !self.is_shared_stack(it);
+        if shares {
+            // The owner has written there unseen: who reads it knows all that the owner had done by then.
+            let site = self.site_here(index, What::call("shares"));
+            self.machine.acquire(self.threads[index].id, it.addr, site);
         }
         match it.kind {
             AccessKind::Rmw => Role::Operation { order: Order::SeqCst, failure: Order::SeqCst },
@@ -272,13 +288,20 @@ impl<S: Strategy> Run<'_, S> {
 
     /// An order and that of failure, evaluated now if it lives in a variable.
     fn order_of(&self, index: usize, info: &OrderInfo, kind: AccessKind) -> (Order, Order) {
-        let policy = || self.engine.options.assume.order(kind);
+        // On x86-64 a load that acquires and one that is seq_cst are the same instruction. Where nobody says which it is,
+        // taking it for the weaker one would be a false alarm: store buffering, of a program that rules it out. (A
+        // store that is seq_cst is another instruction than one that releases.)
+        let policy = || match (self.engine.options.assume, kind) {
+            (Assume::AcqRel, AccessKind::Load | AccessKind::Rmw) => Order::SeqCst,
+            (assume, kind) => assume.order(kind),
+        };
         let (order, failure) = match (&info.runtime, info.order) {
             (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
                 Ok((order, failure)) => (order, failure),
                 Err(_) => (policy(), None),
             },
-            (None, order) => (order.unwrap_or_else(policy), info.failure),
+            (None, Some(order)) if info.from != Source::Policy => (order, info.failure),
+            (None, _) => (policy(), info.failure),
         };
         let order = if order == Order::Na { Order::Relaxed } else { order };
         (order, of_load(failure.unwrap_or(order)))
@@ -340,9 +363,11 @@ impl<S: Strategy> Run<'_, S> {
         let target = transfer.target(&regs, memory, next);
         if transfer.is_call() {
             let sp = regs.rsp.wrapping_sub(8);
+            let before = self.written_before(index, &[(sp, 8)]);
             if self.memory.write(sp, &next.to_le_bytes()).is_err() {
                 return self.alone(index, insn, &Accesses::default());
             }
+            self.written_after(index, &before);
             let before = self.threads[index].calls_made;
             let after = self.engine.sites.called(before, next, &self.modules);
             let thread = &mut self.threads[index];
@@ -396,7 +421,12 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn tell(&mut self, index: usize, told: &[Told]) {
         let id = self.threads[index].id;
         for it in told {
-            self.machine.plain(id, it.site, Addr(it.addr), it.len, it.store, &mut &self.memory);
+            let memory = &mut &self.memory;
+            if it.private {
+                self.machine.plain_private(id, it.site, Addr(it.addr), it.len, it.store, memory);
+            } else {
+                self.machine.plain(id, it.site, Addr(it.addr), it.len, it.store, memory);
+            }
         }
     }
 
@@ -443,9 +473,7 @@ impl<S: Strategy> Run<'_, S> {
             told.retain(|it| it.pc < at || at < start);
         }
         self.written_after(index, &before);
-        if vectors {
-            self.new_state(index);
-        }
+        self.threads[index].new_vectors |= vectors;
         self.tell(index, &told);
         self.threads[index].last_pc = if ended { end - 1 } else { at };
         if ended {
@@ -484,13 +512,38 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// A fingerprint of what decides what the thread does next.
-    pub(super) fn state(&self, index: usize) -> u64 {
-        let thread = &self.threads[index];
+    pub(super) fn state(&mut self, index: usize) -> u64 {
+        let thread = &mut self.threads[index];
+        if std::mem::take(&mut thread.new_vectors) {
+            let vectors =
+                thread.stopped.as_ref().and_then(|stopped| stopped.xstate().ok()).unwrap_or_default();
+            let words = vectors.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+            thread.vectors = words.fold(0, mix);
+        }
         let regs = &thread.regs;
         let flags = regs.eflags & 0xcd5;
         let all = [
-            regs.rax, regs.rbx, regs.rcx, regs.rdx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8, regs.r9,
-            regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip, flags,
+            regs.rax,
+            regs.rbx,
+            regs.rcx,
+            regs.rdx,
+            regs.rsi,
+            regs.rdi,
+            regs.rbp,
+            regs.rsp,
+            regs.r8,
+            regs.r9,
+            regs.r10,
+            regs.r11,
+            regs.r12,
+            regs.r13,
+            regs.r14,
+            regs.r15,
+            regs.rip,
+            flags,
+            regs.fs_base,
+            regs.gs_base,
+            thread.vectors,
         ];
         all.into_iter().fold(thread.written, mix) | 1
     }
@@ -636,7 +689,12 @@ fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
     }
 }
 
-/// Whether an instruction changes registers that a thread's fingerprint does not cover.
-fn writes_vectors(insn: &Insn) -> bool {
+/// The granules of an access.
+fn granules(it: &Concrete) -> impl Iterator<Item = u64> {
+    it.addr >> 3..=it.addr.saturating_add(it.len.max(1) - 1) >> 3
+}
+
+/// Whether an instruction changes registers beside the general ones and the flags.
+pub(super) fn writes_vectors(insn: &Insn) -> bool {
     insn.effect.writes.iter().any(|reg| reg.0 >= 16 && reg != RFLAGS)
 }

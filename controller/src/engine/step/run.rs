@@ -27,6 +27,9 @@ const QUANTUM: u32 = 20_000;
 /// Turns without an operation after which an execution is given up, for each event that it may have.
 const MAX_TURNS: u64 = 1000;
 
+/// How often threads that seem to spin for ever are set going again before that is a livelock.
+const SECOND_LOOKS: u32 = 2;
+
 pub(super) struct Run<'e, S: Strategy> {
     pub(super) engine: &'e mut StepEngine,
     pub(super) machine: &'e mut Machine<S>,
@@ -71,6 +74,8 @@ pub(super) struct Run<'e, S: Strategy> {
     /// When native code that others may wait for has run for too long.
     pub(super) patience: Option<Instant>,
     pub(super) reaped: bool,
+    /// How often threads that seem to spin for ever have been set going again.
+    second_looks: u32,
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
@@ -129,6 +134,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             deadline,
             patience: None,
             reaped: false,
+            second_looks: 0,
         })
     }
 
@@ -199,7 +205,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.end = Some(End::Exited(0));
             }
             Step::Stuck(stuck) => {
-                if !self.fire_timer(true) && !self.signal_comes()? {
+                if !self.fire_timer(true) && !self.signal_comes()? && !self.looks_again(stuck) {
                     self.end = Some(match stuck {
                         Stuck::Deadlock => End::Deadlock,
                         Stuck::Livelock => End::Livelock,
@@ -218,6 +224,21 @@ impl<'e, S: Strategy> Run<'e, S> {
         Ok(())
     }
 
+    /// Whether all that spin go round some more before they are called stuck: whatever was written behind the
+    /// machine's back, or after a thread had looked and before its round was over, they see then.
+    fn looks_again(&mut self, stuck: Stuck) -> bool {
+        if stuck != Stuck::Livelock || self.second_looks == SECOND_LOOKS {
+            return false;
+        }
+        self.second_looks += 1;
+        for thread in &self.threads {
+            if thread.mode == Mode::Ready {
+                self.machine.disturb(thread.id);
+            }
+        }
+        true
+    }
+
     /// Nobody can go on, but a signal may come (a child's end, a timer): then its receiver can.
     fn signal_comes(&mut self) -> Result<bool, EngineError> {
         if !self.expects_signals && self.children.is_empty() {
@@ -225,8 +246,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         self.expects_signals = true;
         while self.end.is_none() {
-            self.look_for_signals()?;
-            if self.threads.iter().any(|thread| thread.mode == Mode::Running) {
+            if self.look_for_signals()? {
                 return Ok(true);
             }
             if !self.has_timers && self.children.is_empty() {
@@ -558,9 +578,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         len(&self.engine.streams.stdout) + len(&self.engine.streams.stderr) < MAX_OUTPUT
     }
 
-    /// Waits until a thread that is away comes back.
+    /// Waits until a thread that is away comes back, or a signal comes for one that is not.
     fn wait_for_any(&mut self) -> Result<(), EngineError> {
         while self.arrived.keys().all(|tid| !self.by_tid.contains_key(tid)) {
+            self.expects_signals |= !self.children.is_empty();
+            if self.expects_signals && self.look_for_signals()? {
+                return Ok(());
+            }
             match ptrace::wait_any(true) {
                 Some((tid, stop)) => self.arrives(tid, stop)?,
                 None if crate::os::interrupt::requested() => return Err(EngineError::Interrupted),

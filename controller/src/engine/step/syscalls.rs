@@ -214,7 +214,7 @@ impl<S: Strategy> Run<'_, S> {
                     let op = if store { "store" } else { "load" };
                     let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
                     let site = self.site_here(index, what);
-                    told.push(Told { pc: 0, site, addr, len, store });
+                    told.push(Told { pc: 0, site, addr, len, store, private: false });
                 }
                 self.tell(index, &told);
             }
@@ -366,17 +366,29 @@ impl<S: Strategy> Run<'_, S> {
     fn send_signal(&mut self, index: usize) -> Result<(), EngineError> {
         self.pass(index, false)?;
         self.expects_signals = true;
-        self.look_for_signals()
+        self.look_for_signals()?;
+        Ok(())
     }
 
-    /// Sleepers for which a signal has come go on.
-    pub(super) fn look_for_signals(&mut self) -> Result<(), EngineError> {
+    /// Sleepers for which a signal has come go on, and threads that spin may come out of their loops. Whether there
+    /// were any.
+    pub(super) fn look_for_signals(&mut self) -> Result<bool, EngineError> {
+        let mut any = false;
         for index in 0..self.threads.len() {
-            if self.threads[index].mode == Mode::Asleep {
-                self.wake_signalled(index)?;
+            let (id, tid) = (self.threads[index].id, self.threads[index].tid);
+            match self.threads[index].mode {
+                Mode::Asleep => {
+                    self.wake_signalled(index)?;
+                    any |= self.threads[index].mode == Mode::Running;
+                }
+                Mode::Ready if self.machine.is_spinning(id) && proc::has_signal(self.process, tid) => {
+                    self.machine.disturb(id);
+                    any = true;
+                }
+                Mode::Ready | Mode::Running | Mode::Away | Mode::Ended => {}
             }
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Whether a `clone` makes a thread, not a process.

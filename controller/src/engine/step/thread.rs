@@ -101,6 +101,8 @@ pub(super) struct Told {
     pub(super) addr: u64,
     pub(super) len: u64,
     pub(super) store: bool,
+    /// On the thread's own stack, where nobody else has been.
+    pub(super) private: bool,
 }
 
 /// An instruction under way, of which the model decides some accesses.
@@ -156,6 +158,10 @@ pub(super) struct Thread {
     pub(super) syscall: Option<Syscall>,
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
+    /// A hash of its vector registers.
+    pub(super) vectors: u64,
+    /// They have changed since.
+    pub(super) new_vectors: bool,
     pub(super) fault: Option<u64>,
     /// Of a futex wait: which wakes are meant for it.
     pub(super) waits_for_bits: u32,
@@ -204,6 +210,8 @@ impl Thread {
             clear_tid: 0,
             syscall: None,
             written: 0,
+            vectors: 0,
+            new_vectors: true,
             fault: None,
             waits_for_bits: u32::MAX,
             waits_for_lock: None,
