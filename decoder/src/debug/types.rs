@@ -1,5 +1,6 @@
 //! Which variables of a unit are atomic by their type: C's `_Atomic` (DW_TAG_atomic_type), `std::atomic`, and
-//! Rust's `Atomic…`. Static variables are known by address, all others (members, parameters, locals) by name.
+//! Rust's `Atomic…`. Static variables are known by address, all others (members, parameters, locals) by name. And the
+//! names of its functions: what looks like a call and is none of these may be a macro.
 
 use super::unit::{Unit, text};
 use crate::image::Bytes;
@@ -31,6 +32,8 @@ pub(crate) struct Types {
     pub(crate) atomic_names: BTreeSet<String>,
     /// The same for volatile ones.
     pub(crate) volatile_names: BTreeSet<String>,
+    /// Functions that are defined, declared or inlined.
+    pub(crate) function_names: BTreeSet<String>,
     /// Static variables by address.
     statics: BTreeMap<u64, (u64, Shape)>,
 }
@@ -40,6 +43,11 @@ impl Types {
         let mut types = Types::default();
         let mut entries = unit.unit.entries();
         while let Ok(Some(die)) = entries.next_dfs() {
+            if die.tag() == gimli::DW_TAG_subprogram
+                && let Some(name) = unit.string(die, gimli::DW_AT_name)
+            {
+                types.function_names.insert(text(&name));
+            }
             if !matches!(
                 die.tag(),
                 gimli::DW_TAG_variable | gimli::DW_TAG_member | gimli::DW_TAG_formal_parameter

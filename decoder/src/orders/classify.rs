@@ -234,9 +234,13 @@ impl Orders<'_> {
         {
             return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
         }
-        if statement.may_hide_atomics() || named(&types.atomic_names) || named(&types.volatile_names) {
+        // C's headers have macros with names like any function's; C++'s do not.
+        let is_function =
+            |name: &str| types.function_names.contains(name) || self.image.names().contains(name);
+        let hides = statement.may_hide_atomics() || is_c(unit) && statement.may_call_macros(is_function);
+        if hides || named(&types.atomic_names) || named(&types.volatile_names) {
             return match shape {
-                Some(Shape::Plain) if !statement.may_hide_atomics() => OrderInfo::plain(Source::Dwarf),
+                Some(Shape::Plain) if !hides => OrderInfo::plain(Source::Dwarf),
                 _ => self.unsure(access),
             };
         }
@@ -257,6 +261,12 @@ impl Orders<'_> {
             Some(_) => None,
         }
     }
+}
+
+fn is_c(unit: &Unit) -> bool {
+    let dialects =
+        [gimli::DW_LANG_C, gimli::DW_LANG_C89, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17];
+    unit.language.is_some_and(|language| dialects.contains(&language))
 }
 
 /// Whether the expression that begins here ends in an atomic name before anything else could be accessed:

@@ -197,6 +197,17 @@ impl Statement {
         })
     }
 
+    /// Whether something here looks like a call and may be a macro: it is no function that anybody has heard of.
+    pub(crate) fn may_call_macros(&self, is_function: impl Fn(&str) -> bool) -> bool {
+        let known = ["if", "while", "for", "switch", "return", "sizeof", "assert", "defined"];
+        self.words().any(|(at, word)| {
+            let (before, after) = (self.text[..at].trim_end(), self.text[at + word.len()..].trim_start());
+            let called = after.starts_with('(') && !before.ends_with(['.', '>']);
+            let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            called && name && !known.contains(&word) && !word.starts_with("__builtin_") && !is_function(word)
+        })
+    }
+
     /// The calls of C's atomic functions and builtins.
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.words().filter_map(|(at, word)| self.call(at, word)).collect()
@@ -439,6 +450,15 @@ mod tests {
         }
         for text in ["x = y + 1;", "p->next = NULL;", "f(A, b);", "std::atomic_thread_fence(o); x = 1;"] {
             assert!(!statement(text).may_hide_atomics(), "{text}");
+        }
+        let calls = |text: &str| statement(text).may_call_macros(|name| name == "f");
+        for text in ["p = rcu_dereference(q);", "x = f(g (y));", "each_entry(p, list) {"] {
+            assert!(calls(text), "{text}");
+        }
+        for text in
+            ["x = f(y);", "if (x) return (y);", "assert(x == 1);", "p->g(x); q.g(x);", "x = 2 * (y + 1);"]
+        {
+            assert!(!calls(text), "{text}");
         }
     }
 }

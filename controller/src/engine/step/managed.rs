@@ -189,13 +189,23 @@ impl<S: Strategy> Run<'_, S> {
             _ => "load",
         };
         let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
         while from_addr < end {
             // Up to the next multiple of sixteen, unless the access fits as it is.
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
+            let part = |kind, order| Part {
+                kind,
+                at,
+                order,
+                failure,
+                site,
+                barrier,
+                value: None,
+                redirected: false,
+            };
             match it.kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),

@@ -66,6 +66,8 @@ pub(super) struct Part {
     pub(super) order: Order,
     pub(super) failure: Order,
     pub(super) site: Site,
+    /// It is a full barrier, too.
+    pub(super) barrier: bool,
     /// What a load has read, or a store will write, once that is known.
     pub(super) value: Option<Value>,
     /// The load's value is not what memory holds.
