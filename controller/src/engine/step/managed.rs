@@ -22,6 +22,9 @@ const LONGEST: usize = 64;
 /// The most bytes of an access that the model decides on; longer ones (string instructions) are told.
 const DECIDED: u64 = 64;
 
+/// The most parts of its own stack of which it is remembered that a thread has read them.
+const MAX_LOOKED: usize = 64;
+
 /// The accesses of one instruction, by what the model has to do with them.
 #[derive(Default)]
 struct Accesses {
@@ -53,6 +56,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         if insn.effect.waits {
             self.machine.hint(self.threads[index].id);
+            self.paused(index);
         }
         if let Some(asks) = insn.asks {
             return self.answer(index, &insn, asks);
@@ -232,6 +236,10 @@ impl<S: Strategy> Run<'_, S> {
             return (Role::Private, Source::Isa);
         }
         let shares = !own && self.shares_stack(it);
+        let looked = &mut self.threads[index].looked;
+        if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
+            looked.extend(granules(it).take(2));
+        }
         if !self.is_c11() {
             return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
@@ -240,7 +248,7 @@ impl<S: Strategy> Run<'_, S> {
         if insn.fence.is_some() && own {
             return (Role::Private, info.from);
         }
-        let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        let unsure_is_plain = self.engine.options.unsure_is_plain || own && !self.is_shared_stack(it);
         if it.kind != AccessKind::Rmw {
             match info.atomic {
                 Atomic::No => return (Role::Plain, info.from),
@@ -274,6 +282,16 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         grown
+    }
+
+    /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
+    /// to write there (as in queue locks): what it looks at is shared.
+    fn paused(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if std::mem::replace(&mut thread.paused, true) {
+            self.shared.extend(thread.looked.drain(..));
+            self.machine.disturb(thread.id);
+        }
     }
 
     fn is_shared_stack(&self, it: &Concrete) -> bool {
