@@ -172,13 +172,24 @@ pub struct OrderInfo {
     pub from: Source,
     /// Whether the access is atomic.
     pub atomic: Atomic,
+    /// Locked x86-64 code that is no atomic operation of the source's: inline assembly, or nobody knows what. It was
+    /// chosen for what the processor makes of it, which is more than any RMW of a language: a full barrier, too.
+    pub barrier: bool,
     /// What is odd about it.
     pub warning: Option<Warning>,
 }
 
 impl OrderInfo {
     pub(crate) fn new(order: Order, from: Source, atomic: Atomic) -> OrderInfo {
-        OrderInfo { order: Some(order), failure: None, runtime: None, from, atomic, warning: None }
+        OrderInfo {
+            order: Some(order),
+            failure: None,
+            runtime: None,
+            from,
+            atomic,
+            barrier: false,
+            warning: None,
+        }
     }
 
     /// A plain access, by this evidence.

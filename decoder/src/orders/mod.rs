@@ -164,7 +164,10 @@ impl<'a> Orders<'a> {
                 }
             }
         }
-        self.outside(pc, access, place)
+        let mut info = self.outside(pc, access, place);
+        let locked = access.atomic && access.kind == AccessKind::Rmw && self.image.arch() == Arch::X86_64;
+        info.barrier = locked && info.from == Source::Isa;
+        info
     }
 
     /// Rust's library counts references down by a release RMW, with an acquire fence after the last one (`Arc`). LLVM
@@ -282,6 +285,7 @@ impl<'a> Orders<'a> {
                     runtime: Some(Arc::new(runtime)),
                     from: Source::Runtime,
                     atomic: Atomic::Yes,
+                    barrier: false,
                     warning: None,
                 });
             }

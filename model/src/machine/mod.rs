@@ -690,6 +690,19 @@ impl<S: Strategy> Machine<S> {
         self.end_epoch(thread);
     }
 
+    /// A full barrier of the thread's that is part of another operation, as of x86-64's locked instructions: an SC fence
+    /// at which nobody else is scheduled. The hardware models know such instructions without being told.
+    pub fn barrier(&mut self, thread: ThreadId, site: Site) {
+        if !matches!(self.model, Model::C11(_)) {
+            return;
+        }
+        self.push(thread, site, Label::Fence { order: Order::SeqCst });
+        if let Model::C11(c11) = &mut self.model {
+            c11.fence(thread, Order::SeqCst);
+        }
+        self.end_epoch(thread);
+    }
+
     /// The thread acquires a synchronisation object: it knows what every releaser knew. See [`Machine::release`].
     pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
         self.threads[thread.index()].watch.looked(self.told);

@@ -22,6 +22,9 @@ const LONGEST: usize = 64;
 /// The most bytes of an access that the model decides on; longer ones (string instructions) are told.
 const DECIDED: u64 = 64;
 
+/// The most parts of its own stack of which it is remembered that a thread has read them.
+const MAX_LOOKED: usize = 64;
+
 /// The accesses of one instruction, by what the model has to do with them.
 #[derive(Default)]
 struct Accesses {
@@ -53,6 +56,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         if insn.effect.waits {
             self.machine.hint(self.threads[index].id);
+            self.paused(index);
         }
         if let Some(asks) = insn.asks {
             return self.answer(index, &insn, asks);
@@ -192,13 +196,23 @@ impl<S: Strategy> Run<'_, S> {
             _ => "load",
         };
         let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
         while from_addr < end {
             // Up to the next multiple of sixteen, unless the access fits as it is.
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
+            let part = |kind, order| Part {
+                kind,
+                at,
+                order,
+                failure,
+                site,
+                barrier,
+                value: None,
+                redirected: false,
+            };
             match it.kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
@@ -225,6 +239,10 @@ impl<S: Strategy> Run<'_, S> {
             return (Role::Private, Source::Isa);
         }
         let shares = !own && self.shares_stack(index, it);
+        let looked = &mut self.threads[index].looked;
+        if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
+            looked.extend(granules(it).take(2));
+        }
         if !self.is_c11() {
             return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
@@ -296,6 +314,16 @@ impl<S: Strategy> Run<'_, S> {
         if self.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
             let site = self.site_here(index, What::call("exit"));
             self.machine.release(id, object, site);
+        }
+    }
+
+    /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
+    /// to write there (as in queue locks): what it looks at is shared.
+    fn paused(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if std::mem::replace(&mut thread.paused, true) {
+            self.shared.extend(thread.looked.drain(..));
+            self.machine.disturb(thread.id);
         }
     }
 

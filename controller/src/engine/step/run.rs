@@ -332,6 +332,8 @@ impl<'e, S: Strategy> Run<'e, S> {
         let thread = &mut self.threads[index];
         thread.pending = Some(pending);
         thread.mode = Mode::Ready;
+        thread.paused = false;
+        thread.looked.clear();
         self.machine.pending(thread.id, op, site, state);
     }
 

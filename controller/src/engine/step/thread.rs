@@ -66,6 +66,8 @@ pub(super) struct Part {
     pub(super) order: Order,
     pub(super) failure: Order,
     pub(super) site: Site,
+    /// It is a full barrier, too.
+    pub(super) barrier: bool,
     /// What a load has read, or a store will write, once that is known.
     pub(super) value: Option<Value>,
     /// The load's value is not what memory holds.
@@ -143,6 +145,10 @@ pub(super) struct Thread {
     pub(super) flight: Option<Flight>,
     /// How many of the fences before the instruction at its program counter have happened.
     pub(super) fences: usize,
+    /// It has run a PAUSE since its last operation.
+    pub(super) paused: bool,
+    /// Parts of its own stack that it has read since then, as far as they are few.
+    pub(super) looked: Vec<u64>,
     /// The breakpoint at its program counter has been dealt with.
     pub(super) passed: Option<u64>,
     pub(super) stack: Range<u64>,
@@ -203,6 +209,8 @@ impl Thread {
             pending: None,
             flight: None,
             fences: 0,
+            paused: false,
+            looked: Vec::new(),
             passed: None,
             stack: 0..0,
             frames: Vec::new(),
