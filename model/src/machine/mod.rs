@@ -23,6 +23,7 @@ mod mutants;
 mod perform;
 mod plain;
 mod spin;
+mod stale;
 
 pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 
@@ -38,6 +39,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use perform::Flight;
 use spin::{Spinning, Watch};
+use stale::Stale;
 
 /// The program's memory, as the engine can read it.
 pub trait Memory {
@@ -75,6 +77,7 @@ struct Thread {
     slept: u64,
     sleeps_in: Option<Op>,
     watch: Watch,
+    stale: Stale,
     spinning: Spinning,
     /// Whether it is counted in [`Machine::doubtful`].
     doubtful: bool,
@@ -260,6 +263,7 @@ impl<S: Strategy> Machine<S> {
             slept: 0,
             sleeps_in: None,
             watch: Watch::default(),
+            stale: Stale::default(),
             spinning: Spinning::No,
             doubtful: false,
             epoch: 1,
@@ -645,6 +649,11 @@ impl<S: Strategy> Machine<S> {
         })
     }
 
+    /// Whether the thread holds stores back.
+    pub fn holds(&self, thread: ThreadId) -> bool {
+        matches!(&self.model, Model::Buffered(buffered) if buffered.held(thread) > 0)
+    }
+
     /// Makes the thread's held stores visible, one a call, before something that the kernel or another thread
     /// could see. `None` when there are none (left).
     pub fn flush(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Option<Step> {
@@ -678,6 +687,19 @@ impl<S: Strategy> Machine<S> {
                 c11.add_to(all, msg);
                 c11.forget(msg);
             }
+        }
+        self.end_epoch(thread);
+    }
+
+    /// A full barrier of the thread's that is part of another operation, as of x86-64's locked instructions: an SC fence
+    /// at which nobody else is scheduled. The hardware models know such instructions without being told.
+    pub fn barrier(&mut self, thread: ThreadId, site: Site) {
+        if !matches!(self.model, Model::C11(_)) {
+            return;
+        }
+        self.push(thread, site, Label::Fence { order: Order::SeqCst });
+        if let Model::C11(c11) = &mut self.model {
+            c11.fence(thread, Order::SeqCst);
         }
         self.end_epoch(thread);
     }

@@ -5,6 +5,7 @@
 
 mod dependence;
 mod exhaustive;
+mod fair;
 mod pct;
 mod pctwm;
 mod placewm;
@@ -19,6 +20,7 @@ mod toy;
 
 pub use dependence::dependent;
 pub use exhaustive::Exhaustive;
+pub use fair::Fair;
 pub use pct::Pct;
 pub use pctwm::Pctwm;
 pub use placewm::PlaceWm;
@@ -230,9 +232,9 @@ pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn 
         StrategyKind::Random => Box::new(Random::new(seed)),
         StrategyKind::Skewed if eager => Box::new(Random::new(seed).skewed().eager()),
         StrategyKind::Skewed => Box::new(Random::new(seed).skewed()),
-        StrategyKind::Pct => Box::new(Pct::new(seed, depth, k)),
-        StrategyKind::Pctwm => Box::new(Pctwm::new(seed, depth, k_com, history)),
-        StrategyKind::PlaceWm => Box::new(PlaceWm::new(seed, depth, history)),
+        StrategyKind::Pct => Box::new(Fair::new(Pct::new(seed, depth, k), parameters)),
+        StrategyKind::Pctwm => Box::new(Fair::new(Pctwm::new(seed, depth, k_com, history), parameters)),
+        StrategyKind::PlaceWm => Box::new(Fair::new(PlaceWm::new(seed, depth, history), parameters)),
         StrategyKind::BasicPos => Box::new(Pos::new(seed, false, None)),
         StrategyKind::Pos => Box::new(Pos::new(seed, true, None)),
         StrategyKind::BasicPosWm => Box::new(Pos::new(seed, false, Some(history))),

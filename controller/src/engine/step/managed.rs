@@ -5,7 +5,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Part, PartKind, Pending, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Thread, Told};
 use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
@@ -21,6 +21,9 @@ const LONGEST: usize = 64;
 
 /// The most bytes of an access that the model decides on; longer ones (string instructions) are told.
 const DECIDED: u64 = 64;
+
+/// The most parts of its own stack of which it is remembered that a thread has read them.
+const MAX_LOOKED: usize = 64;
 
 /// The accesses of one instruction, by what the model has to do with them.
 #[derive(Default)]
@@ -53,6 +56,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         if insn.effect.waits {
             self.machine.hint(self.threads[index].id);
+            self.paused(index);
         }
         if let Some(asks) = insn.asks {
             return self.answer(index, &insn, asks);
@@ -81,6 +85,9 @@ impl<S: Strategy> Run<'_, S> {
             return self.follow(index, &insn, transfer, None);
         }
         if insn.effect.flow != Flow::Next {
+            if insn.effect.flow == Flow::Syscall && self.drains(index) {
+                return Ok(());
+            }
             return self.alone(index, &insn, &accesses);
         }
         self.stretch(index, &insn, accesses)
@@ -196,13 +203,23 @@ impl<S: Strategy> Run<'_, S> {
             _ => "load",
         };
         let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
         while from_addr < end {
             // Up to the next multiple of sixteen, unless the access fits as it is.
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
+            let part = |kind, order| Part {
+                kind,
+                at,
+                order,
+                failure,
+                site,
+                barrier,
+                value: None,
+                redirected: false,
+            };
             match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
@@ -228,7 +245,11 @@ impl<S: Strategy> Run<'_, S> {
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
-        let shares = !own && self.shares_stack(it);
+        let shares = !own && self.shares_stack(index, it);
+        let looked = &mut self.threads[index].looked;
+        if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
+            looked.extend(granules(it).take(2));
+        }
         if !self.is_c11() {
             return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
@@ -237,7 +258,12 @@ impl<S: Strategy> Run<'_, S> {
         if insn.fence.is_some() && own {
             return (Role::Private, info.from);
         }
+        // Whether the runtime's accesses to a stack are atomic matters from the moment on when others look at it.
+        let own = own && !self.is_shared_stack(it);
         let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        if own && info.atomic == Atomic::Unsure && it.kind != AccessKind::Load {
+            self.unsure.extend(granules(it).take(512));
+        }
         if it.kind != AccessKind::Rmw {
             match info.atomic {
                 Atomic::No => return (Role::Plain, info.from),
@@ -257,20 +283,55 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Another thread's stack that a thread touches for the first time is shared from then on. Whether that is so.
-    fn shares_stack(&mut self, it: &Concrete) -> bool {
+    fn shares_stack(&mut self, index: usize, it: &Concrete) -> bool {
         if !self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
             return false;
         }
         let before = self.shared.len();
         self.shared.extend(granules(it).take(512));
-        let grown = self.shared.len() > before;
-        if grown {
-            // Until now its state was the owner's own. (Of those who had this stack only one has not ended.)
-            for owner in self.threads.iter().filter(|other| other.stack.contains(&it.addr)) {
-                self.machine.disturb(owner.id);
+        if self.shared.len() == before {
+            return false;
+        }
+        // What the owner has written here may have been atomic, and was taken for plain: who finds it knows all that
+        // the owner knew.
+        let publishes = self.is_c11() && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
+        let site = publishes.then(|| self.site_here(index, What::call("shares")));
+        for owner in 0..self.threads.len() {
+            let Thread { id, mode, ref stack, .. } = self.threads[owner];
+            if !stack.contains(&it.addr) {
+                continue;
+            }
+            let object = stack.start;
+            if mode != Mode::Ended {
+                // Until now its state was its own.
+                self.machine.disturb(id);
+                site.into_iter().for_each(|site| self.machine.release(id, object, site));
+            }
+            if let Some(site) = site {
+                self.machine.acquire(self.threads[index].id, object, site);
             }
         }
-        grown
+        true
+    }
+
+    /// The thread ends: who looks at its stack from now on knows what it knew, if it may have meant that.
+    pub(super) fn leaves_stack(&mut self, index: usize) {
+        let Thread { id, ref stack, .. } = self.threads[index];
+        let object = stack.start;
+        if self.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
+            let site = self.site_here(index, What::call("exit"));
+            self.machine.release(id, object, site);
+        }
+    }
+
+    /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
+    /// to write there (as in queue locks): what it looks at is shared.
+    fn paused(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if std::mem::replace(&mut thread.paused, true) {
+            self.shared.extend(thread.looked.drain(..));
+            self.machine.disturb(thread.id);
+        }
     }
 
     fn is_shared_stack(&self, it: &Concrete) -> bool {
@@ -368,6 +429,9 @@ impl<S: Strategy> Run<'_, S> {
         // What cannot be read faults: let it.
         let Some(memory) = memory else { return self.alone(index, insn, &Accesses::default()) };
         let target = transfer.target(&regs, memory, next);
+        if loaded.is_none() && !self.sea.covers(target) && self.drains(index) {
+            return Ok(());
+        }
         if transfer.is_call() {
             let sp = regs.rsp.wrapping_sub(8);
             let before = self.written_before(index, &[(sp, 8)]);
@@ -394,6 +458,17 @@ impl<S: Strategy> Run<'_, S> {
             self.leaves_by_linker(index, regs.rip, slot);
         }
         Ok(())
+    }
+
+    /// Under PSO and PSLO: a thread that is about to leave managed code stops first if it holds stores back. Others
+    /// may run, and its stores become visible in any order, before it does; what is left then, the machine commits.
+    fn drains(&mut self, index: usize) -> bool {
+        let holds = self.machine.holds(self.threads[index].id);
+        if holds {
+            let site = self.site_here(index, What::call("leaves"));
+            self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
+        }
+        holds
     }
 
     /// One instruction that cannot be part of a stretch and is not followed: stepped by the processor.

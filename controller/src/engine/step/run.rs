@@ -2,6 +2,7 @@
 
 use super::calls::Kind;
 use super::modules::Module;
+use super::native::Patience;
 use super::sea::Sea;
 use super::sites::{StackId, What};
 use super::thread::{Mode, Pending, Syscall, Thread};
@@ -14,7 +15,7 @@ use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
-use wmtrace_model::op::{How, ModelKind, Op, Site, Step, Stuck, ThreadId};
+use wmtrace_model::op::{Addr, How, ModelKind, Op, Place, Site, Step, Stuck, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
 /// What the program takes for its process number. Threads count on from there. It is beyond what the kernel gives
@@ -55,6 +56,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) heap: HashMap<u64, u64>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
+    /// Bytes of stacks that their owners have written in ways that might be atomic, likewise.
+    pub(super) unsure: HashSet<u64>,
     /// Threads, by what the C library calls them.
     pub(super) handles: HashMap<u64, ThreadId>,
     pub(super) warnings: Vec<String>,
@@ -71,8 +74,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
     pub(super) deadline: Instant,
-    /// When native code that others may wait for has run for too long.
-    pub(super) patience: Option<Instant>,
+    /// How long native code that others may wait for may run.
+    pub(super) patience: Option<Patience>,
     pub(super) reaped: bool,
     /// How often threads that seem to spin for ever have been set going again.
     second_looks: u32,
@@ -122,6 +125,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             children_calls: HashMap::new(),
             heap: HashMap::new(),
             shared: HashSet::new(),
+            unsure: HashSet::new(),
             handles: HashMap::new(),
             warnings: Vec::new(),
             trace: Vec::new(),
@@ -314,11 +318,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         let site = self.site_here(index, What::call("runs"));
         self.machine.hint(self.threads[index].id);
-        // An address that nothing else has: the thread's own.
-        let at =
-            wmtrace_model::op::Place::new(wmtrace_model::op::Addr(self.threads[index].stack.start | 1), 1);
-        self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
+        self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
         Ok(())
+    }
+
+    /// An address that nothing else has.
+    pub(super) fn own_place(&self, index: usize) -> Place {
+        Place::new(Addr(self.threads[index].stack.start | 1), 1)
     }
 
     /// The thread stops before an operation.
@@ -326,6 +332,8 @@ impl<'e, S: Strategy> Run<'e, S> {
         let thread = &mut self.threads[index];
         thread.pending = Some(pending);
         thread.mode = Mode::Ready;
+        thread.paused = false;
+        thread.looked.clear();
         self.machine.pending(thread.id, op, site, state);
     }
 
@@ -470,7 +478,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                     interrupted = true;
                     self.deadline += std::time::Duration::from_secs(2);
                 }
-                None if self.patience.is_some_and(|patience| patience <= Instant::now()) => {
+                None if self.patience.as_mut().is_some_and(|it| it.is_over(self.process, tid)) => {
                     self.patience = None;
                     ptrace::interrupt(tid);
                 }

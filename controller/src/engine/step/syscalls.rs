@@ -72,6 +72,8 @@ impl<S: Strategy> Run<'_, S> {
             }
             // Restartable sequences would be restarted by our stops.
             libc::SYS_rseq => self.skip(index, error(libc::ENOSYS)),
+            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
+            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS)),
             libc::SYS_getcpu => {
                 for at in [args[0], args[1]].into_iter().filter(|&at| at != 0) {
                     self.memory.write(at, &[0; 4])?;
@@ -104,7 +106,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) => {
                 self.take_control()?;
-                if self.park(index)? { self.pass(index, false) } else { Ok(()) }
+                if self.park(index)? { self.make_thread(index, &call) } else { Ok(()) }
             }
             libc::SYS_write | libc::SYS_writev if matches!(args[0], 1 | 2) && !self.has_room() => {
                 self.warn("output beyond 16 MiB is not kept");
@@ -186,6 +188,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
         self.name_for_program(index, &call);
+        self.asked_for_thread(index, &call)?;
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
         match call.number as i64 {
@@ -395,6 +398,35 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         Ok(any)
+    }
+
+    /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
+    /// [`Run::ends`]): the kernel would do it once more, when somebody else may use that memory already.
+    fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let flags = self.clone_arguments(call).flags;
+        let clears = libc::CLONE_CHILD_CLEARTID as u64;
+        if flags & clears != 0 {
+            self.threads[index].clone_flags = Some(flags);
+            self.set_clone_flags(index, call, flags & !clears)?;
+        }
+        self.pass(index, false)
+    }
+
+    /// What the program asked for is as it was before the kernel was asked.
+    pub(super) fn asked_for_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        match self.threads[index].clone_flags.take() {
+            Some(flags) => self.set_clone_flags(index, call, flags),
+            None => Ok(()),
+        }
+    }
+
+    fn set_clone_flags(&mut self, index: usize, call: &Syscall, flags: u64) -> Result<(), EngineError> {
+        if call.number as i64 == libc::SYS_clone3 {
+            return Ok(self.memory.write(call.args[0], &flags.to_le_bytes())?);
+        }
+        self.threads[index].regs.rdi = flags;
+        self.threads[index].dirty = true;
+        Ok(())
     }
 
     /// Whether a `clone` makes a thread, not a process.
@@ -623,7 +655,6 @@ fn touched(call: &Syscall, result: u64, word: &dyn Fn(u64) -> Option<u64>) -> Op
         | SYS_mlock
         | SYS_munlock
         | SYS_mincore
-        | SYS_membarrier
         | SYS_memfd_create
         | SYS_symlink
         | SYS_symlinkat

@@ -66,6 +66,8 @@ pub(super) struct Part {
     pub(super) order: Order,
     pub(super) failure: Order,
     pub(super) site: Site,
+    /// It is a full barrier, too.
+    pub(super) barrier: bool,
     /// What a load has read, or a store will write, once that is known.
     pub(super) value: Option<Value>,
     /// The load's value is not what memory holds.
@@ -143,6 +145,10 @@ pub(super) struct Thread {
     pub(super) flight: Option<Flight>,
     /// How many of the fences before the instruction at its program counter have happened.
     pub(super) fences: usize,
+    /// It has run a PAUSE since its last operation.
+    pub(super) paused: bool,
+    /// Parts of its own stack that it has read since then, as far as they are few.
+    pub(super) looked: Vec<u64>,
     /// The breakpoint at its program counter has been dealt with.
     pub(super) passed: Option<u64>,
     pub(super) stack: Range<u64>,
@@ -152,6 +158,8 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
+    /// What it wants of the thread that it is making, if the kernel was asked for something else.
+    pub(super) clone_flags: Option<u64>,
     /// The address that the kernel clears when it ends.
     pub(super) clear_tid: u64,
     /// The system call that it is in.
@@ -201,12 +209,15 @@ impl Thread {
             pending: None,
             flight: None,
             fences: 0,
+            paused: false,
+            looked: Vec::new(),
             passed: None,
             stack: 0..0,
             frames: Vec::new(),
             calls_made: StackId::default(),
             calls: Vec::new(),
             last_pc: 0,
+            clone_flags: None,
             clear_tid: 0,
             syscall: None,
             written: 0,
