@@ -1,6 +1,6 @@
 //! A last resort for strategies that let one thread run as long as it can: nobody waits for ever.
 //!
-//! PCT and PCTWM run the thread of the highest priority until it blocks or is seen to spin. A loop that waits for
+//! PCT, PCTWM and placewm run the thread of the highest priority until it blocks or is seen to spin. A loop that waits for
 //! another thread and is not recognised as spinning (because each round does something else: it counts, or takes and
 //! gives back a lock) would keep that other thread from ever running. The papers switch to a random thread after some
 //! number of events, which makes random testing of every wait. Here a thread is set back behind all others once it has
