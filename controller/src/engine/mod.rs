@@ -3,11 +3,16 @@
 //! An engine owns the processes; it knows nothing of campaigns, bugs or reports. Those see an execution as an
 //! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
 
+mod calls;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
 pub(crate) mod fake_programs;
+mod modules;
+mod sites;
 pub(crate) mod step;
+mod time;
+mod world;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

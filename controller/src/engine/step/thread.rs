@@ -1,6 +1,7 @@
 //! A thread of the program as the engine sees it.
 
 use super::calls::Call;
+pub(super) use super::calls::Told;
 use super::code::Insn;
 use super::sites::StackId;
 use crate::os::Tid;
@@ -90,17 +91,6 @@ impl Part {
             PartKind::Cas { expected } => Op::Cas { at, order, failure, expected, weak: false },
         }
     }
-}
-
-/// A range that an instruction or a function touches without a choice.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    /// The instruction.
-    pub(super) pc: u64,
-    pub(super) site: Site,
-    pub(super) addr: u64,
-    pub(super) len: u64,
-    pub(super) store: bool,
 }
 
 /// An instruction under way, of which the model decides some accesses.
