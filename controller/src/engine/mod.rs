@@ -8,6 +8,7 @@ mod calls;
 pub(crate) mod fake;
 #[cfg(test)]
 pub(crate) mod fake_programs;
+pub(crate) mod gate;
 mod modules;
 mod sites;
 pub(crate) mod step;
@@ -51,6 +52,17 @@ pub(crate) struct EngineOptions {
     pub(crate) timeout: Duration,
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
     pub(crate) entropy: u64,
+    pub(crate) emulator: Emulator,
+}
+
+/// What runs programs for another architecture than this machine's, where the user wants something else than what is
+/// found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Emulator {
+    /// The emulator.
+    pub(crate) qemu: Option<PathBuf>,
+    /// The directory with the program's dynamic linker and libraries.
+    pub(crate) sysroot: Option<PathBuf>,
 }
 
 /// Runs executions of one program.

@@ -115,7 +115,12 @@ impl Library {
         Ok(modules)
     }
 
-    fn binary(&mut self, path: &str, options: &EngineOptions) -> Result<Option<Arc<Binary>>, EngineError> {
+    /// What a file contains; `None` if it cannot be read.
+    pub(super) fn binary(
+        &mut self,
+        path: &str,
+        options: &EngineOptions,
+    ) -> Result<Option<Arc<Binary>>, EngineError> {
         if let Some(known) = self.known.get(path) {
             return Ok(known.clone());
         }
@@ -190,7 +195,8 @@ impl Binary {
             glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
-            orders_known: debug.units().0 > 0,
+            // AArch64's instructions state orders themselves.
+            orders_known: arch == Arch::Aarch64 || debug.units().0 > 0,
             lowest,
             fixed,
             name,
@@ -218,6 +224,27 @@ impl Binary {
         for fence in fences {
             self.fences.entry(fence.pc).or_default().push(fence);
         }
+    }
+
+    /// Where the functions of this name begin in the file.
+    pub(super) fn addresses(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.functions.get(name).into_iter().flatten().map(|&(addr, _)| addr)
+    }
+
+    /// Where the functions of this name are in the file.
+    pub(super) fn extents(&self, name: &str) -> impl Iterator<Item = Range<u64>> {
+        let sized = self.functions.get(name).into_iter().flatten().filter(|(_, size)| *size > 0);
+        sized.map(|&(addr, size)| addr..addr.saturating_add(size))
+    }
+
+    /// The name of the function to which the dynamic linker points here; the address is the file's.
+    pub(super) fn slot_name(&self, addr: u64) -> Option<&str> {
+        self.slots.get(&addr).map(String::as_str)
+    }
+
+    /// Whether the file's address is in a table of the dynamic linker's.
+    pub(super) fn is_linkage(&self, addr: u64) -> bool {
+        self.linkage.iter().any(|range| range.contains(&addr))
     }
 
     /// Its build-id, or a checksum of it.

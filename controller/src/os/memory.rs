@@ -12,27 +12,53 @@ use wmtrace_model::op::{Place, Value};
 pub(crate) struct ProcessMemory {
     file: File,
     process: Tid,
+    window: Window,
+}
+
+/// The part of a process's addresses that is somebody's whole memory: that of a program inside an emulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub(crate) base: u64,
+    pub(crate) len: u64,
+}
+
+impl Window {
+    /// All addresses.
+    const WHOLE: Window = Window { base: 0, len: u64::MAX };
+
+    /// Where `len` bytes at an address of the window are in the process.
+    fn place(self, addr: u64, len: usize) -> Option<u64> {
+        let end = addr.checked_add(len as u64)?;
+        (end <= self.len).then(|| self.base + addr)
+    }
 }
 
 impl ProcessMemory {
     pub(crate) fn open(process: Tid) -> Result<ProcessMemory, OsError> {
+        ProcessMemory::open_window(process, Window::WHOLE)
+    }
+
+    /// The memory that a window shows: addresses are the window's.
+    pub(crate) fn open_window(process: Tid, window: Window) -> Result<ProcessMemory, OsError> {
         let path = format!("/proc/{process}/mem");
         let file = File::options().read(true).write(true).open(path);
         let file = file.map_err(|error| OsError::new("opening the memory", process, error))?;
-        Ok(ProcessMemory { file, process })
+        Ok(ProcessMemory { file, process, window })
     }
 
     /// Fills the buffer; false if some of it is not mapped.
     pub(crate) fn read(&self, addr: u64, buffer: &mut [u8]) -> bool {
-        self.file.read_exact_at(buffer, addr).is_ok()
+        let place = self.window.place(addr, buffer.len());
+        place.is_some_and(|at| self.file.read_exact_at(buffer, at).is_ok())
     }
 
     /// As much as can be read, up to `len` bytes.
     pub(crate) fn read_some(&self, addr: u64, len: usize) -> Vec<u8> {
-        let mut buffer = vec![0; len];
+        let mut buffer = vec![0; len.min(self.window.len.saturating_sub(addr) as usize)];
         let mut done = 0;
-        while done < len {
-            match self.file.read_at(&mut buffer[done..], addr.saturating_add(done as u64)) {
+        while done < buffer.len() {
+            let at = self.window.base.saturating_add(addr).saturating_add(done as u64);
+            match self.file.read_at(&mut buffer[done..], at) {
                 Ok(0) | Err(_) => break,
                 Ok(n) => done += n,
             }
@@ -52,9 +78,11 @@ impl ProcessMemory {
     }
 
     pub(crate) fn write(&self, addr: u64, bytes: &[u8]) -> Result<(), OsError> {
-        self.file
-            .write_all_at(bytes, addr)
-            .map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
+        let done = match self.window.place(addr, bytes.len()) {
+            Some(at) => self.file.write_all_at(bytes, at),
+            None => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        };
+        done.map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
     }
 
     /// The bytes of a place; 0 where nothing is mapped.

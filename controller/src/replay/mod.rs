@@ -97,7 +97,8 @@ pub(crate) fn main<L: Launch>(
     let began = Instant::now();
     match from_file(launch, &options.recording) {
         Ok(replayed) => {
-            let report = report_of(replayed, launch.name(), began.elapsed());
+            let engine = launch.name(&replayed.setup.target);
+            let report = report_of(replayed, engine, began.elapsed());
             *exit = report.exit();
             report::write(&report, options.shown, out, err)
         }

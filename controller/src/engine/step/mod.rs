@@ -21,8 +21,8 @@ mod registers;
 mod run;
 mod sea;
 mod server;
-mod syscalls;
-mod thread;
+pub(in crate::engine) mod syscalls;
+pub(in crate::engine) mod thread;
 mod unwind;
 
 use super::world::{MAX_OUTPUT, Streams};
@@ -99,6 +99,7 @@ impl StepEngine {
             stdin: &self.streams.stdin,
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,
+            gates: false,
         };
         launch::launch(&start).map_err(|error| match error {
             LaunchError::Exec(error) => {

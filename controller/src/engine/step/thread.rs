@@ -165,9 +165,9 @@ pub(super) struct Thread {
 
 /// A system call under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Syscall {
-    pub(super) number: u64,
-    pub(super) args: [u64; 6],
+pub(in crate::engine) struct Syscall {
+    pub(in crate::engine) number: u64,
+    pub(in crate::engine) args: [u64; 6],
 }
 
 impl Thread {
