@@ -3,9 +3,7 @@
 
 use crate::engine::gate::GateEngine;
 use crate::engine::step::StepEngine;
-use crate::engine::{
-    Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites,
-};
+use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::target::{self, Target};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;

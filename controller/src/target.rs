@@ -27,9 +27,6 @@ pub(crate) enum TargetError {
     /// The user's mistake.
     #[error("{0}")]
     Input(String),
-    /// A program that wmtrace cannot run.
-    #[error("{0}")]
-    Unsupported(String),
 }
 
 /// The file that a shell would run for `name`.

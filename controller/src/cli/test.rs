@@ -283,8 +283,12 @@ impl TestArgs {
         };
         let model = self.model.kind();
         let arch = match (self.engine, self.arch) {
-            (EngineArg::Step, Arch::Aarch64) => return conflict("--engine step is for x86-64, not for aarch64"),
-            (EngineArg::Gate, Arch::X86_64) => return conflict("--engine gate is for aarch64, not for x86_64"),
+            (EngineArg::Step, Arch::Aarch64) => {
+                return conflict("--engine step is for x86-64, not for aarch64");
+            }
+            (EngineArg::Gate, Arch::X86_64) => {
+                return conflict("--engine gate is for aarch64, not for x86_64");
+            }
             (EngineArg::Step, _) => Arch::X86_64,
             (EngineArg::Gate, _) => Arch::Aarch64,
             (EngineArg::Auto, arch) => arch,

@@ -78,8 +78,7 @@ const OPTIONS: ptrace::Options = ptrace::Options::PTRACE_O_EXITKILL
 /// Begins to trace a process of ours that has one thread. It runs on. With `filtered` it also stops where its filter of
 /// system calls says.
 pub(crate) fn seize(tid: Tid, filtered: bool) -> Result<(), OsError> {
-    let filter =
-        if filtered { ptrace::Options::PTRACE_O_TRACESECCOMP } else { ptrace::Options::empty() };
+    let filter = if filtered { ptrace::Options::PTRACE_O_TRACESECCOMP } else { ptrace::Options::empty() };
     ptrace::seize(tid.pid(), OPTIONS.union(filter)).map_err(|error| OsError::new("tracing", tid, error))
 }
 

@@ -66,7 +66,6 @@ impl From<TargetError> for Refused {
     fn from(error: TargetError) -> Refused {
         match error {
             TargetError::Input(message) => Refused::input(message),
-            TargetError::Unsupported(message) => Refused::tool(message),
         }
     }
 }

@@ -65,12 +65,19 @@ fn simulate(directory: &Directory, name: &'static str, model: &str) -> Result<Te
     Ok(Test { name, outcomes: maps.iter().map(line).collect(), terms })
 }
 
+/// A compiler, and how it is called.
+type Compiler = (&'static str, &'static str);
+
+const NATIVE: Compiler = ("gcc", "-O2");
+
 impl Test {
-    fn build(&self, directory: &Directory) -> Built {
+    fn build(&self, directory: &Directory, (compiler, flags): Compiler) -> Built {
         let litmus = std::fs::read_to_string(targets().join(format!("litmus/{}.litmus", self.name))).unwrap();
         let text = litmus_to_c::program(&litmus, &self.terms);
         let source = generated(directory, self.name, &text);
-        let path = compile("gcc", &["-std=gnu17", "-O2", "-g", "-pthread"], &source, &text);
+        let mut all = vec!["-std=gnu17", "-g", "-pthread"];
+        all.extend(flags.split(' '));
+        let path = compile(compiler, &all, &source, &text);
         Built { path, args: vec![directory.path.join("outcomes").display().to_string()] }
     }
 }
@@ -92,10 +99,10 @@ fn outcomes(directory: &Directory) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn differ(name: &'static str, model: &str) -> Result<(), String> {
+fn differ(name: &'static str, model: &str, compiler: Compiler) -> Result<(), String> {
     let directory = Directory::new("differential");
     let test = simulate(&directory, name, model)?;
-    let built = test.build(&directory);
+    let built = test.build(&directory, compiler);
     let mut seen = BTreeSet::new();
     for seed in 1.. {
         let options = format!("--model {model} --races off --strategy random -n 250 -s {seed}");
@@ -121,7 +128,33 @@ fn differ(name: &'static str, model: &str) -> Result<(), String> {
 }
 
 fn check(model: &str) {
-    for_each(&TESTS, |name| (*name).to_owned(), |name| differ(name, model));
+    for_each(&TESTS, |name| (*name).to_owned(), |name| differ(name, model, NATIVE));
+}
+
+fn check_aarch64(tests: &[&'static str], flags: &'static str) {
+    let compiler = ("aarch64-linux-gnu-gcc", flags);
+    for_each(tests, |name| (*name).to_owned(), |name| differ(name, "c11", compiler));
+}
+
+/// The shapes that say most, in a qemu: an execution costs ten times as much there. The others are in
+/// scripts/test-long.
+#[test]
+fn aarch64_c11() {
+    check_aarch64(&["SB+rlx", "SB+sc", "MP+rlx", "MP+rel+acq", "MP+xchg-rel+acq"], "-O2");
+}
+
+#[test]
+#[ignore = "long: scripts/test-long runs it"]
+fn aarch64_c11_all() {
+    for flags in [
+        "-O2",
+        "-O2 -march=armv8-a -mno-outline-atomics",
+        "-O2 -march=armv8.1-a",
+        "-O2 -march=armv8.3-a",
+        "-O2 -static",
+    ] {
+        check_aarch64(&TESTS, flags);
+    }
 }
 
 #[test]
@@ -150,7 +183,7 @@ fn the_processor_is_tso() {
         |name| {
             let directory = Directory::new("native-litmus");
             let test = simulate(&directory, name, "tso")?;
-            let built = test.build(&directory);
+            let built = test.build(&directory, NATIVE);
             for _ in 0..20 {
                 let status = directory.command(&built.path).args(&built.args).status().unwrap();
                 assert!(status.success(), "{status}");

@@ -6,6 +6,7 @@
 //!
 //! `sed -i '/#\[ignore = "needs the engine"\]/d' controller/tests/programs/*.rs`.
 
+mod aarch64;
 mod build;
 mod clean;
 mod determinism;

@@ -71,7 +71,9 @@ impl<S: Strategy> Run<'_, S> {
         let accesses = self.accesses(index, &insn)?;
         if !accesses.parts.is_empty() && !accesses.faults {
             let Accesses { parts, told, .. } = accesses;
-            if told.iter().any(|it| it.store) || insn.effect.writes.iter().any(|reg| (32..64).contains(&reg.0)) {
+            if told.iter().any(|it| it.store)
+                || insn.effect.writes.iter().any(|reg| (32..64).contains(&reg.0))
+            {
                 self.new_state(index);
             }
             self.threads[index].flight =
@@ -94,7 +96,8 @@ impl<S: Strategy> Run<'_, S> {
         }
         self.written_before(index, &accesses.told);
         let thread = &mut self.threads[index];
-        thread.told = accesses.told;
+        thread.must_fault = accesses.faults;
+        thread.told = if accesses.faults { Vec::new() } else { accesses.told };
         thread.slot = Some(Slot::Exec);
         Ok(())
     }
@@ -169,9 +172,11 @@ impl<S: Strategy> Run<'_, S> {
             }
             return;
         };
-        let mut byte = [0];
         let last = it.addr.saturating_add(it.len - 1);
-        if !self.memory.read(it.addr, &mut byte) || !self.memory.read(last, &mut byte) {
+        let mut byte = [0];
+        let mut fits =
+            |at: u64| if stores { self.memory.may_write(at) } else { self.memory.read(at, &mut byte) };
+        if !fits(it.addr) || it.addr >> 12 != last >> 12 && !fits(last) {
             found.faults = true;
             return;
         }
@@ -209,7 +214,8 @@ impl<S: Strategy> Run<'_, S> {
     /// What a compare-and-swap compares with; `None`: it is no such.
     fn expected(&self, index: usize, insn: &Insn, width: u32) -> Option<Value> {
         let regs = &self.threads[index].regs;
-        let cut = |value: u128, bytes: u32| if bytes >= 16 { value } else { value & ((1 << (bytes * 8)) - 1) };
+        let cut =
+            |value: u128, bytes: u32| if bytes >= 16 { value } else { value & ((1 << (bytes * 8)) - 1) };
         if let Some(sequence) = &insn.sequence {
             let SequenceKind::Cas(expected) = &sequence.kind else { return None };
             let values = expected.iter().map(|it| match *it {
@@ -217,7 +223,9 @@ impl<S: Strategy> Run<'_, S> {
                 Expected::Register(reg) => regs.general(reg),
             });
             let each = width / expected.len() as u32;
-            return Some(values.rev().fold(0, |all, value| all << (each * 8) % 128 | cut(u128::from(value), each)));
+            return Some(
+                values.rev().fold(0, |all, value| all << (each * 8) % 128 | cut(u128::from(value), each)),
+            );
         }
         let access = insn.effect.accesses.first()?;
         if !access.conditional {
@@ -352,7 +360,8 @@ impl<S: Strategy> Run<'_, S> {
         let (told, before) = (std::mem::take(&mut thread.told), std::mem::take(&mut thread.before));
         for (addr, old) in before {
             let new = self.memory.read_some(addr, old.len());
-            let hash = |bytes: &[u8]| bytes.iter().fold(mix(addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
+            let hash =
+                |bytes: &[u8]| bytes.iter().fold(mix(addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
             if old != new {
                 self.threads[index].written ^= hash(&old) ^ hash(&new);
             }

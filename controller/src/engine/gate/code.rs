@@ -90,9 +90,10 @@ impl Code {
         for (access, info) in effect.accesses.iter().zip(&mut orders) {
             stated_by_isa(gate.word, access.kind, info);
         }
-        let outline = binary.image.symbol_at(gate.at).and_then(|symbol| {
-            outline_atomic(&symbol.name).map(|outline| (symbol.addr, outline))
-        });
+        let outline = binary
+            .image
+            .symbol_at(gate.at)
+            .and_then(|symbol| outline_atomic(&symbol.name).map(|outline| (symbol.addr, outline)));
         let insn = Insn { word: gate.word, effect, orders, fence, before, sequence, outline, text };
         let insn = Rc::new(insn);
         self.known.insert(number, insn.clone());
@@ -123,7 +124,8 @@ fn both(load: Order, releases: bool) -> Order {
 /// Where only the instruction tells: LDAR, STLR and the acquiring and releasing read-modify-writes are what compilers
 /// make of C11's sequentially consistent operations, and order each other (Arm ARM B2.3: "RCsc"). LDAPR is not.
 fn stated_by_isa(word: u32, kind: AccessKind, info: &mut OrderInfo) {
-    let ldapr = word & 0x3fff_fc00 == 0x38bf_c000 || word & 0x3f20_0c00 == 0x1900_0000 && word & 0xc0_0000 != 0;
+    let ldapr =
+        word & 0x3fff_fc00 == 0x38bf_c000 || word & 0x3f20_0c00 == 0x1900_0000 && word & 0xc0_0000 != 0;
     if info.from != Source::Isa || ldapr {
         return;
     }

@@ -106,7 +106,10 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, words: &[u32]) -> Option<Seque
     let kind = match exits.len() {
         0 => SequenceKind::Rmw,
         // A pair is compared by CMP and CCMP, and left by one branch, or by two.
-        1 | 2 if compared.len() == loaded.len() && loaded.iter().all(|reg| compared.iter().any(|it| it.0 == *reg)) => {
+        1 | 2
+            if compared.len() == loaded.len()
+                && loaded.iter().all(|reg| compared.iter().any(|it| it.0 == *reg)) =>
+        {
             let expected = |reg: &u32| compared.iter().find(|it| it.0 == *reg).map(|it| it.1);
             SequenceKind::Cas(loaded.iter().filter_map(expected).collect())
         }
@@ -162,8 +165,7 @@ mod tests {
         let byte = of(&[0x085f_7c20, 0x6b22_001f, 0x5400_0041, 0x0804_7c23, asm::RET]).unwrap();
         assert_eq!(byte.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
         // ldxp x0, x1, [x4]; cmp x0, x2; ccmp x1, x3, #0, eq; b.ne; stxp w5, x6, x7, [x4]
-        let pair =
-            of(&[0xc87f_0480, 0xeb02_001f, 0xfa43_0020, 0x5400_0041, 0xc825_1c86, asm::RET]).unwrap();
+        let pair = of(&[0xc87f_0480, 0xeb02_001f, 0xfa43_0020, 0x5400_0041, 0xc825_1c86, asm::RET]).unwrap();
         let expected = [2, 3].map(|number| Expected::Register(Reg(number)));
         assert_eq!(pair.kind, SequenceKind::Cas(expected.to_vec()));
     }

@@ -236,6 +236,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn wake_signalled(&mut self, index: usize) {
         if self.expects_signals && proc::has_signal(self.process, self.threads[index].tid) {
             self.machine.interrupt(self.threads[index].id);
+            self.give_back_returns(index);
             self.clock.cancel(index);
             self.threads[index].mode = Mode::Running;
             self.threads[index].result = Some(error(libc::EINTR));

@@ -60,7 +60,7 @@ impl<S: Strategy> Run<'_, S> {
         let regs = &self.threads[index].regs;
         let (ret, sp, args) = (regs.x(30), regs.sp(), [regs.x(0), regs.x(1), regs.x(2)]);
         let direct = self.is_managed(ret) || self.is_new(ret);
-        let child = if kind == Kind::Join { self.handles.get(&args[0]).copied() } else { None };
+        let child = if kind == Kind::Join { self.by_handle(args[0]) } else { None };
         // An initialiser may throw an exception through `pthread_once`, where nobody must stand in between.
         let watched = kind != Kind::Once;
         let call = Call { kind, args, ret, sp, watched, child, told, direct };
@@ -114,14 +114,47 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn left(&mut self, index: usize) -> Result<(), EngineError> {
         let sp = self.threads[index].regs.sp();
         while let Some(call) = self.threads[index].calls.last()
-            && (sp > call.sp || !call.watched && sp == call.sp && self.is_managed(self.threads[index].regs.pc))
+            && (sp > call.sp
+                || !call.watched && sp == call.sp && self.is_managed(self.threads[index].regs.pc))
         {
             let call = self.threads[index].calls.pop().expect("there is a last one");
-            if !call.watched {
+            if !call.watched && !call.kind.allocates() {
                 self.leave_call(index, &call, 0)?;
             }
         }
         Ok(())
+    }
+
+    /// A signal comes while functions are under way that return to us. Its handler may look up who called whom, or never
+    /// come back (a thread that is cancelled): the functions return where they were called from, and what they return
+    /// is not known. They are taken for successful: what is acquired too much hides races, and makes none.
+    pub(super) fn give_back_returns(&mut self, index: usize) {
+        /// Functions that wait keep their return address this near.
+        const FRAMES: u64 = 4096;
+        let ours: Vec<u64> = self
+            .biases
+            .iter()
+            .map(|(&file, bias)| self.engine.files.copies[file].returns.wrapping_add(*bias))
+            .collect();
+        let mut end = u64::MAX;
+        for at in (0..self.threads[index].calls.len()).rev() {
+            let Call { sp, ret, watched, .. } = self.threads[index].calls[at];
+            if !watched {
+                continue;
+            }
+            let start = sp.saturating_sub(FRAMES);
+            let bytes = self.memory.read_some(start, (sp.min(end) - start) as usize);
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            // The outermost place: what lies deeper may be left from before.
+            let found = bytes.chunks_exact(8).rposition(|bytes| ours.contains(&word(bytes)));
+            if let Some(found) = found {
+                let place = start + 8 * found as u64;
+                if self.memory.write(place, &ret.to_le_bytes()).is_ok() {
+                    self.threads[index].calls[at].watched = false;
+                    end = place;
+                }
+            }
+        }
     }
 
     /// A function has returned to us: the thread goes on where it was to return to.
@@ -197,7 +230,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.machine.acquire(id, second, site);
             }
             Kind::Once => self.machine.acquire(id, first, site),
-            Kind::Join if status == 0 => {
+            Kind::Join if status == 0 && call.watched => {
                 if let Some(child) = call.child {
                     self.pend(index, Pending::Join { child }, Op::Join { child }, site, 0);
                 }

@@ -208,7 +208,8 @@ impl Writer {
         let back = found.at + length;
         let slot = list.gates.len();
         let is_call = matches!(kind, Kind::Svc);
-        let Found { at, word, .. } = *found;
+        let at = found.at;
+        let word = if let Wanted::Outline(word) = found.wanted { word } else { found.word };
         list.gates.push(Gate { file, at, word, kind, exec, skip: 0, post: 0, retry: 0 });
         // A system call always stops behind, too.
         if !is_call {

@@ -13,7 +13,7 @@ use crate::os::Tid;
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
 use std::ops::Range;
-use wmtrace_model::op::{Addr, Op, Place};
+use wmtrace_model::op::{Addr, Op, Place, ThreadId};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
@@ -23,8 +23,7 @@ const MAX_CHILDREN: usize = 256;
 /// The features of the processor that programs are told of (`asm/hwcap.h`): no SVE, SME, MOPS or RNDR, whose accesses
 /// and numbers are not under our control, and no tags of memory. Whoever uses them without asking is refused.
 const HWCAP: u64 = !(1 << 22);
-const HWCAP2: u64 =
-    1 << 7 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 17 | 1 << 19 | 1 << 20 | 1 << 21;
+const HWCAP2: u64 = 1 << 7 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 17 | 1 << 19 | 1 << 20 | 1 << 21;
 
 impl<S: Strategy> Run<'_, S> {
     /// The program's first instruction. Its world is made the same each time: no vdso, known random bytes.
@@ -103,7 +102,7 @@ impl<S: Strategy> Run<'_, S> {
         // The end of the segment may not be mapped yet, while the file is being loaded: then it is shut.
         let mut now = [0; 4];
         if self.memory.read(at, &mut now) && now != value {
-            self.memory.write(at, &value)?;
+            self.memory.force(at, &value)?;
         }
         Ok(())
     }
@@ -160,15 +159,23 @@ impl<S: Strategy> Run<'_, S> {
             if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
                 thread.clear_tid = made.child_tid;
             }
-            self.handles.insert(made.tls, id);
-            // glibc: the thread's descriptor is below its thread pointer.
-            thread.syscall = None;
+            self.pointers.push((made.tls, id));
         }
         self.others.remove(&tid);
         let index = self.threads.len();
         self.by_tid.insert(tid, index);
         self.threads.push(thread);
         Ok(index)
+    }
+
+    /// The thread that the C library knows by this number: the address of its descriptor, which ends at the thread's
+    /// pointer (glibc and musl alike: "TLS above the thread pointer").
+    pub(super) fn by_handle(&self, handle: u64) -> Option<ThreadId> {
+        const DESCRIPTOR: u64 = 4096;
+        let near =
+            |pointer: u64| pointer.checked_sub(handle).filter(|distance| (1..=DESCRIPTOR).contains(distance));
+        // The last one: memory of threads that are gone is used again.
+        self.pointers.iter().rev().find(|(pointer, _)| near(*pointer).is_some()).map(|&(_, id)| id)
     }
 
     /// The thread is back from `clone`.
@@ -291,7 +298,7 @@ impl<S: Strategy> Run<'_, S> {
             let mut now = [0; 4];
             // One that has executed something else has no such memory.
             if memory.read(at, &mut now) && now == 1u32.to_le_bytes() {
-                let _ = memory.write(at, &[0; 4]);
+                let _ = memory.force(at, &[0; 4]);
             }
         }
     }

@@ -27,7 +27,8 @@ pub(super) fn find(wanted: Option<&Path>) -> Result<PathBuf, EngineError> {
         std::env::split_paths(&search).map(|directory| directory.join(name)).find(|path| path.is_file())
     });
     found.ok_or_else(|| {
-        let what = "no qemu-aarch64 in PATH: install Debian's qemu-user (or qemu-user-static), or use --qemu PATH";
+        let what =
+            "no qemu-aarch64 in PATH: install Debian's qemu-user (or qemu-user-static), or use --qemu PATH";
         EngineError::Unsupported(what.to_owned())
     })
 }

@@ -62,8 +62,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) heap: HashMap<u64, u64>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
-    /// Threads, by what the C library calls them.
-    pub(super) handles: HashMap<u64, ThreadId>,
+    /// Threads, by their thread pointers.
+    pub(super) pointers: Vec<(u64, ThreadId)>,
     pub(super) warnings: Vec<String>,
     pub(super) trace: Vec<u64>,
     pub(super) end: Option<End>,
@@ -121,7 +121,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             clock,
             heap: HashMap::new(),
             shared: HashSet::new(),
-            handles: HashMap::new(),
+            pointers: Vec::new(),
             warnings: Vec::new(),
             trace: Vec::new(),
             end: None,
@@ -151,7 +151,9 @@ impl<'e, S: Strategy> Run<'e, S> {
         if !self.begun && matches!(end, End::Exited(_) | End::Killed { .. }) {
             let said = String::from_utf8_lossy(&stderr);
             let said = said.lines().next().unwrap_or("nothing");
-            return Err(EngineError::Unsupported(format!("qemu did not start the program, and said: {said}")));
+            return Err(EngineError::Unsupported(format!(
+                "qemu did not start the program, and said: {said}"
+            )));
         }
         remove_qemus_words(&mut stderr);
         let threads = if matches!(end, End::Exited(_) | End::Abandoned) { Vec::new() } else { threads };
@@ -257,6 +259,10 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// The thread has come to a gate, and has not been dealt with.
     fn at_gate(&mut self, index: usize) -> Result<(), EngineError> {
+        if self.threads[index].must_fault {
+            let what = "an access to memory that cannot be looked at";
+            return Err(EngineError::Unsupported(format!("{}: before here, {what}", self.place_of(index))));
+        }
         self.tell_passed(index);
         let gate = &self.engine.files.gates[self.threads[index].gate];
         let kind = gate.kind.clone();
@@ -405,7 +411,8 @@ impl<'e, S: Strategy> Run<'e, S> {
             .map(|(&file, bias)| self.engine.files.copies[file].returns.wrapping_add(*bias))
             .collect();
         let mut calls = thread.calls.iter().rev();
-        let returns = |ret: u64| if returns.contains(&ret) { calls.next().map(|call| call.ret) } else { None };
+        let returns =
+            |ret: u64| if returns.contains(&ret) { calls.next().map(|call| call.ret) } else { None };
         let callers = self.engine.unwind.callers(&thread.regs, read, returns);
         let pc = thread.regs.pc;
         let callers: Vec<u64> = callers.into_iter().filter(|&ret| self.is_managed(ret)).collect();
@@ -643,12 +650,20 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// A thread is about to receive a signal.
     fn signalled(&mut self, index: usize, stopped: &Stopped, signal: i32) -> Result<(), EngineError> {
-        let info = stopped.signal_info()?;
+        let mut info = stopped.signal_info()?;
+        // The program knows itself by other numbers.
+        if ptrace::sender(&info) == Some(self.process.0) {
+            ptrace::set_sender(&mut info, FIRST_TID);
+            stopped.set_signal_info(&info)?;
+        }
         let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
         let fault = (faults && info.si_code > 0).then(|| ptrace::fault_address(&info));
         self.threads[index].fault = fault.map(|at| at.wrapping_sub(WINDOW.base));
-        if !faults {
+        if faults {
+            self.threads[index].must_fault = false;
+        } else {
             self.trace.push(mix(0x516, signal as u64));
+            self.give_back_returns(index);
         }
         self.new_state(index);
         Ok(())
@@ -659,6 +674,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         if !self.expects_signals || !proc::has_signal(self.process, self.threads[index].tid) {
             return false;
         }
+        self.give_back_returns(index);
         let thread = &mut self.threads[index];
         thread.flight = None;
         thread.slot = Some(Slot::Retry);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::{Decoder, regs};
-use wmtrace_decoder::effect::{Flow, InsnEffect, Reg, RegSet, Unit};
+use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Reg, RegSet, Unit};
 use wmtrace_decoder::image::Image;
 
 /// The frame pointer.
@@ -33,6 +33,8 @@ pub(super) enum Wanted {
         accesses: bool,
     },
     Exclusive(Rc<Sequence>),
+    /// A call of an outline atomic, which does this.
+    Outline(u32),
     Svc,
     Function(Function),
     Import(Rc<str>),
@@ -43,7 +45,7 @@ impl Found {
     pub(super) fn kind(&self) -> Kind {
         match &self.wanted {
             Wanted::Entry => Kind::Entry,
-            Wanted::Insn { .. } => Kind::Insn,
+            Wanted::Insn { .. } | Wanted::Outline(_) => Kind::Insn,
             Wanted::Exclusive(sequence) => Kind::Exclusive(sequence.clone()),
             Wanted::Svc => Kind::Svc,
             Wanted::Function(kind) => Kind::Function(*kind),
@@ -56,7 +58,7 @@ impl Found {
     pub(super) fn has_post(&self) -> bool {
         match self.wanted {
             Wanted::Insn { accesses } => accesses,
-            Wanted::Exclusive(_) | Wanted::Svc => true,
+            Wanted::Exclusive(_) | Wanted::Outline(_) | Wanted::Svc => true,
             Wanted::Entry | Wanted::Function(_) | Wanted::Import(_) | Wanted::Indirect => false,
         }
     }
@@ -129,7 +131,8 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
                 let (range, whole) = stretch;
                 let from = ((range.start - code.addr) / 4) as usize;
                 let to = ((range.end - code.addr) / 4) as usize;
-                let stretch = Stretch { binary, decoder: &decoder, start: range.start, words: &words[from..to] };
+                let stretch =
+                    Stretch { binary, decoder: &decoder, start: range.start, words: &words[from..to] };
                 stretch.scan(whole, &is_data, &mut put);
                 at = range.end.max(at + 4);
             }
@@ -146,6 +149,30 @@ fn word_at(image: &Image, at: Va) -> Option<u32> {
 /// Functions of the C runtime that run under the model.
 fn stepped(binary: &Binary) -> Vec<Range<Va>> {
     STEPPED.iter().flat_map(|name| binary.extents(name)).collect()
+}
+
+/// The LSE instruction of an outline atomic (libgcc's `lse.S`): that instruction and a return, an exclusive loop and a
+/// return. It takes its operands where the caller has put them. In a stripped library the function has no name.
+fn outline(image: &Image, decoder: &Decoder, start: Va) -> Option<u32> {
+    const LONGEST: u64 = 32;
+    let (mut returns, mut exclusives, mut lse) = (0, 0, None);
+    for at in (start..start + 4 * LONGEST).step_by(4) {
+        let word = word_at(image, at)?;
+        let effect = decoder.decode(at, &word.to_le_bytes()).ok()?;
+        match effect.flow {
+            Flow::Next | Flow::Jump { .. } => {}
+            Flow::Return => returns += 1,
+            _ => return None,
+        }
+        if effect.accesses.iter().any(|access| access.kind == AccessKind::Rmw) && returns == 0 {
+            lse = Some(word);
+        }
+        exclusives += usize::from(effect.unit == Unit::BeginsExclusive);
+        if returns == 2 {
+            return lse.filter(|_| exclusives == 1);
+        }
+    }
+    None
 }
 
 /// Entries of the procedure linkage table, by what they jump to.
@@ -222,7 +249,8 @@ impl Stretch<'_> {
     }
 
     fn scan(&self, whole: bool, is_data: &dyn Fn(Va) -> bool, put: &mut impl FnMut(Va, u32, Wanted)) {
-        let effects: Vec<Option<InsnEffect>> = (0..self.words.len()).map(|index| self.decode(index)).collect();
+        let effects: Vec<Option<InsnEffect>> =
+            (0..self.words.len()).map(|index| self.decode(index)).collect();
         let frame = if whole { self.private_frame(&effects) } else { RegSet::EMPTY };
         let targets: BTreeSet<Va> = effects
             .iter()
@@ -280,6 +308,14 @@ impl Stretch<'_> {
         if effect.unit == Unit::EndsExclusive {
             return None;
         }
+        // In the C runtime, where outline atomics are not under the model for everybody.
+        if !self.binary.managed
+            && word & 0xfc00_0000 == 0x9400_0000
+            && let Some(target) = asm::target(word, at)
+            && let Some(lse) = outline(self.binary.image, self.decoder, target)
+        {
+            return Some(Wanted::Outline(lse));
+        }
         let lost_fence = self.binary.fences.contains_key(&at);
         if effect.fence.is_some() || effect.waits || lost_fence || asks(word) {
             return Some(Wanted::Insn { accesses: !effect.accesses.is_empty() });
@@ -315,7 +351,8 @@ impl Stretch<'_> {
         }
         for (&word, effect) in self.words.iter().zip(effects) {
             let Some(effect) = effect else { return RegSet::EMPTY };
-            let restores = effect.accesses.first().is_some_and(|access| access.address.base == Some(regs::SP));
+            let restores =
+                effect.accesses.first().is_some_and(|access| access.address.base == Some(regs::SP));
             if framed && effect.writes.contains(FP) && !is_frame_setup(word) && !restores {
                 return RegSet::EMPTY;
             }

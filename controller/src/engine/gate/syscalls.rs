@@ -6,6 +6,7 @@ use super::run::{FIRST_TID, Run};
 use super::thread::{Mode, Slot};
 use crate::engine::calls::{Kind, Told};
 use crate::engine::sites::What;
+use crate::engine::step::pids::{numbers, returns_number};
 use crate::engine::step::syscalls::{blocks, name, touched};
 use crate::engine::step::thread::Syscall;
 use crate::engine::time::{Clock, mix};
@@ -78,7 +79,9 @@ impl<S: Strategy> Run<'_, S> {
                 self.machine.hint(self.threads[index].id);
                 self.skip(index, 0)
             }
-            libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_times => self.tell_time(index, &call),
+            libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_times => {
+                self.tell_time(index, &call)
+            }
             libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.nap(index, &call),
             libc::SYS_getrandom => self.random_bytes(index, &call),
             libc::SYS_getpid => self.skip(index, FIRST_TID as u64),
@@ -107,7 +110,7 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tkill
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
-            | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index, &call),
+            | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
             libc::SYS_exit if self.alive() > 1 => self.ends(index),
             libc::SYS_exit | libc::SYS_exit_group => {
                 self.end = Some(End::Exited((args[0] & 0xff) as i32));
@@ -177,7 +180,8 @@ impl<S: Strategy> Run<'_, S> {
             return refused("code that is in no file (made at run time)".to_owned());
         }
         let path = format!("/proc/{}/fd/{}", self.process, descriptor as i32);
-        let file = std::fs::read_link(path).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let file =
+            std::fs::read_link(path).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         match super::files::is_copy(&file) && protection & libc::PROT_WRITE as u64 == 0 {
             true => Ok(()),
             false => refused(format!("code of {file}, which was not opened by the dynamic linker")),
@@ -197,6 +201,9 @@ impl<S: Strategy> Run<'_, S> {
     /// The kernel does it.
     pub(super) fn pass(&mut self, index: usize, may_block: bool) -> Result<(), EngineError> {
         self.stirred = true;
+        if let Some(call) = self.threads[index].syscall {
+            self.name_for_kernel(index, &call);
+        }
         let thread = &mut self.threads[index];
         (thread.slot, thread.passing) = (Some(Slot::Post), true);
         if !may_block {
@@ -233,6 +240,9 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
         self.threads[index].passing = false;
+        if !numbers(&call).is_empty() || returns_number(call.number as i64) {
+            self.name_for_program(index, &call);
+        }
         let result = self.threads[index].regs.x(0);
         let failed = result > error(4095);
         match call.number as i64 {
@@ -241,13 +251,7 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tkill
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
-            | libc::SYS_rt_tgsigqueueinfo => {
-                // The kernel was told other numbers.
-                let thread = &mut self.threads[index];
-                thread.regs.set_x(1, call.args[1]);
-                thread.dirty = true;
-                self.look_for_signals();
-            }
+            | libc::SYS_rt_tgsigqueueinfo => self.look_for_signals(),
             libc::SYS_mmap if !failed => {
                 self.unmapped(index, result, call.args[1])?;
                 if call.args[2] & libc::PROT_EXEC as u64 != 0 {
@@ -381,25 +385,34 @@ impl<S: Strategy> Run<'_, S> {
         self.skip(index, result)
     }
 
-    /// A signal to a thread, or to the whole program: who sleeps in an emulated call must be told. The kernel knows
-    /// threads by other numbers than the program.
-    fn send_signal(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
-        let threads = &self.threads;
-        let real = |number: u64| {
-            let number = number as i32;
-            let known = threads.iter().find(|it| it.virtual_tid == number).map(|it| it.tid.0);
-            let group = (number == -FIRST_TID).then_some(-self.process.0);
-            known.or(group).unwrap_or(number) as u64
-        };
-        let first = real(call.args[0]);
-        let both = matches!(call.number as i64, libc::SYS_tgkill | libc::SYS_rt_tgsigqueueinfo);
-        let second = if both { real(call.args[1]) } else { call.args[1] };
-        let thread = &mut self.threads[index];
-        thread.regs.set_x(0, first);
-        thread.regs.set_x(1, second);
-        thread.dirty = true;
+    /// A signal to a thread, or to the whole program: who sleeps in an emulated call must be told.
+    fn send_signal(&mut self, index: usize) -> Result<(), EngineError> {
         self.expects_signals = true;
         self.pass(index, false)
+    }
+
+    /// The kernel knows threads by other numbers than the program.
+    fn name_for_kernel(&mut self, index: usize, call: &Syscall) {
+        for &at in numbers(call) {
+            let number = call.args[at] as i32;
+            let known = self.threads.iter().find(|it| it.virtual_tid == number).map(|it| it.tid.0);
+            let group = (number == -FIRST_TID).then_some(-self.process.0);
+            if let Some(real) = known.or(group) {
+                self.threads[index].regs.set_x(at as u32, real as u64);
+                self.threads[index].dirty = true;
+            }
+        }
+    }
+
+    fn name_for_program(&mut self, index: usize, call: &Syscall) {
+        let regs = &mut self.threads[index].regs;
+        for &at in numbers(call).iter().filter(|&&at| at != 0) {
+            regs.set_x(at as u32, call.args[at]);
+        }
+        if returns_number(call.number as i64) && regs.x(0) == self.process.0 as u64 {
+            regs.set_x(0, FIRST_TID as u64);
+        }
+        self.threads[index].dirty = true;
     }
 
     /// Sleepers for which a signal has come go on.

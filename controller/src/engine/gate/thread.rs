@@ -171,6 +171,8 @@ pub(super) struct Thread {
     pub(super) reading: Vec<u64>,
     /// The kernel has begun to end it.
     pub(super) exiting: bool,
+    /// Its instruction accesses memory that it may not: if it gets through, we were wrong.
+    pub(super) must_fault: bool,
     /// Gates that it has passed since its last operation.
     pub(super) passed: u32,
 }
@@ -209,6 +211,7 @@ impl Thread {
             joined: false,
             reading: Vec::new(),
             exiting: false,
+            must_fault: false,
             passed: 0,
         }
     }

@@ -25,8 +25,7 @@ impl Default for Unwind {
 impl Unwind {
     /// From now on these are the modules.
     pub(super) fn set_modules(&mut self, modules: &[Module]) {
-        let layout: Vec<_> =
-            modules.iter().map(|module| (module.binary.path.clone(), module.bias)).collect();
+        let layout: Vec<_> = modules.iter().map(|module| (module.binary.path.clone(), module.bias)).collect();
         if layout == self.layout {
             return;
         }

@@ -15,7 +15,7 @@ mod futex;
 mod library;
 mod managed;
 mod native;
-mod pids;
+pub(in crate::engine) mod pids;
 mod process;
 mod registers;
 mod run;

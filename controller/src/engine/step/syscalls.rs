@@ -461,7 +461,11 @@ fn is_address(number: i64) -> bool {
 
 /// The memory that a system call has read and written: (address, length, whether written). `None`: not known.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-pub(in crate::engine) fn touched(call: &Syscall, result: u64, word: &dyn Fn(u64) -> Option<u64>) -> Option<Vec<(u64, u64, bool)>> {
+pub(in crate::engine) fn touched(
+    call: &Syscall,
+    result: u64,
+    word: &dyn Fn(u64) -> Option<u64>,
+) -> Option<Vec<(u64, u64, bool)>> {
     use libc::*;
     let [a, b, c, d, e, _] = call.args;
     let vector = |at: u64, count: u64, mut left: u64, store: bool| {
