@@ -8,7 +8,7 @@ use crate::campaign::Order;
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
 use crate::cli::{Arch, ExpectExit, Races};
-use crate::engine::{EngineOptions, ModuleInfo, Program};
+use crate::engine::{Emulator, EngineOptions, ModuleInfo, Program};
 use crate::inspect::files;
 use crate::target::{self, TargetError};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,10 @@ pub(crate) struct Saved {
     unmanaged: Vec<String>,
     timeout_ms: u64,
     entropy: u64,
+    #[serde(default)]
+    qemu: Option<Raw>,
+    #[serde(default)]
+    sysroot: Option<Raw>,
     races: String,
     expect_exit: ExpectExit,
     max_events: u64,
@@ -151,6 +155,8 @@ impl Saved {
             unmanaged: engine.unmanaged.clone(),
             timeout_ms: u64::try_from(engine.timeout.as_millis()).unwrap_or(u64::MAX),
             entropy: engine.entropy,
+            qemu: engine.emulator.qemu.as_ref().map(|path| path.as_os_str().into()),
+            sysroot: engine.emulator.sysroot.as_ref().map(|path| path.as_os_str().into()),
             races: name_of(&RACES, &rules.races),
             expect_exit: rules.expect_exit,
             max_events: *max_events,
@@ -201,6 +207,10 @@ impl Saved {
             unmanaged: self.unmanaged.clone(),
             timeout: Duration::from_millis(self.timeout_ms),
             entropy: self.entropy,
+            emulator: Emulator {
+                qemu: self.qemu.as_ref().map(|path| path.os().into()),
+                sysroot: self.sysroot.as_ref().map(|path| path.os().into()),
+            },
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
         let rules = Rules { expect_exit: self.expect_exit, races };

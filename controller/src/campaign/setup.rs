@@ -34,6 +34,10 @@ impl Setup {
             .map_err(|error| input(format!("the working directory is gone: {error}")))?;
         let path = target::find(&options.program, std::env::var_os("PATH").as_deref(), &cwd)?;
         let target = target::examine(&path, options.arch)?;
+        if (target.arch, options.model) == ("aarch64", Some(ModelKind::Tso)) {
+            let what = "--model tso is x86-64's: it makes no sense for AArch64 (use c11, sc, pso or pslo)";
+            return Err(input(format!("{}: {what}", path.display())));
+        }
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
         let engine = EngineOptions {
@@ -45,6 +49,7 @@ impl Setup {
             unmanaged: options.unmanaged.clone(),
             timeout: options.timeout,
             entropy: options.seed,
+            emulator: options.emulator.clone(),
         };
         let program = Program {
             path,

@@ -3,6 +3,7 @@
 use super::recorded::Shown;
 use super::usage_of;
 use super::values::{AssumeArg, ModelArg, without_effect};
+use crate::engine::Emulator;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -21,6 +22,15 @@ pub(super) struct TestArgs {
     /// The architecture of the program; `auto` asks the program
     #[arg(long, value_enum, default_value_t = Arch::Auto)]
     arch: Arch,
+
+    /// The qemu-aarch64 that runs programs for AArch64 [default: the one in PATH]
+    #[arg(long, value_name = "PATH")]
+    qemu: Option<PathBuf>,
+
+    /// Where the dynamic linker and the libraries of a program for AArch64 are [default: where Debian's cross
+    /// packages put them]
+    #[arg(long, value_name = "DIR")]
+    sysroot: Option<PathBuf>,
 
     /// What runs the program
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
@@ -140,8 +150,10 @@ pub(crate) enum Arch {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EngineArg {
     Auto,
-    /// ptrace, instruction by instruction
+    /// ptrace, instruction by instruction (x86-64)
     Step,
+    /// Patched code in qemu-user (AArch64)
+    Gate,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -220,6 +232,7 @@ pub(crate) struct TestOptions {
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
     pub(crate) arch: Arch,
+    pub(crate) emulator: Emulator,
     /// `None`: as the program's orders are known.
     pub(crate) model: Option<ModelKind>,
     /// Whether stores may overtake others in modification order (c11).
@@ -287,7 +300,17 @@ impl TestArgs {
             );
         };
         let model = self.model.kind();
-        let (EngineArg::Auto | EngineArg::Step) = self.engine;
+        let arch = match (self.engine, self.arch) {
+            (EngineArg::Step, Arch::Aarch64) => {
+                return conflict("--engine step is for x86-64, not for aarch64");
+            }
+            (EngineArg::Gate, Arch::X86_64) => {
+                return conflict("--engine gate is for aarch64, not for x86_64");
+            }
+            (EngineArg::Step, _) => Arch::X86_64,
+            (EngineArg::Gate, _) => Arch::Aarch64,
+            (EngineArg::Auto, arch) => arch,
+        };
         if let Some(hardware) = model.filter(|model| *model != ModelKind::C11) {
             if self.races == Races::On {
                 let message = format!("--races on is for c11: {hardware} has no data races, only outcomes");
@@ -323,7 +346,8 @@ impl TestArgs {
         Ok(TestOptions {
             program,
             args: command.collect(),
-            arch: self.arch,
+            arch,
+            emulator: Emulator { qemu: self.qemu, sysroot: self.sysroot },
             model,
             mo_insertion: self.mo_insertion == Switch::On,
             strategy,

@@ -109,6 +109,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             unmanaged: Vec::new(),
             timeout: Duration::from_secs(10),
             entropy: 1,
+            emulator: super::Emulator::default(),
         },
         rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto },
         max_events: 1000,

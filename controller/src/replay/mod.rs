@@ -66,7 +66,6 @@ impl From<TargetError> for Refused {
     fn from(error: TargetError) -> Refused {
         match error {
             TargetError::Input(message) => Refused::input(message),
-            TargetError::Unsupported(message) => Refused::tool(message),
         }
     }
 }
@@ -97,7 +96,8 @@ pub(crate) fn main<L: Launch>(
     let began = Instant::now();
     match from_file(launch, &options.recording) {
         Ok(replayed) => {
-            let report = report_of(replayed, launch.name(), began.elapsed());
+            let engine = launch.name(&replayed.setup.target);
+            let report = report_of(replayed, engine, began.elapsed());
             *exit = report.exit();
             report::write(&report, options.shown, out, err)
         }

@@ -75,12 +75,19 @@ fn simulate(directory: &Directory, name: &'static str, model: Model) -> Result<T
     Ok(Test { name, outcomes: maps.iter().map(line).collect(), terms })
 }
 
+/// A compiler, and how it is called.
+type Compiler = (&'static str, &'static str);
+
+const NATIVE: Compiler = ("gcc", "-O2");
+
 impl Test {
-    fn build(&self, directory: &Directory) -> Built {
+    fn build(&self, directory: &Directory, (compiler, flags): Compiler) -> Built {
         let litmus = std::fs::read_to_string(targets().join(format!("litmus/{}.litmus", self.name))).unwrap();
         let text = litmus_to_c::program(&litmus, &self.terms);
         let source = generated(directory, self.name, &text);
-        let path = compile("gcc", &["-std=gnu17", "-O2", "-g", "-pthread"], &source, &text);
+        let mut all = vec!["-std=gnu17", "-g", "-pthread"];
+        all.extend(flags.split(' '));
+        let path = compile(compiler, &all, &source, &text);
         Built { path, args: vec![directory.path.join("outcomes").display().to_string()] }
     }
 }
@@ -102,10 +109,10 @@ fn outcomes(directory: &Directory) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn differ(name: &'static str, model: Model) -> Result<(), String> {
+fn differ(name: &'static str, model: Model, compiler: Compiler) -> Result<(), String> {
     let directory = Directory::new("differential");
     let test = simulate(&directory, name, model)?;
-    let built = test.build(&directory);
+    let built = test.build(&directory, compiler);
     let mut seen = BTreeSet::new();
     for seed in 1.. {
         let insertion = if model.insertion { "on" } else { "off" };
@@ -135,7 +142,34 @@ fn differ(name: &'static str, model: Model) -> Result<(), String> {
 }
 
 fn check(name: &'static str, insertion: bool) {
-    for_each(&TESTS, |test| (*test).to_owned(), |test| differ(test, Model { name, insertion }));
+    for_each(&TESTS, |test| (*test).to_owned(), |test| differ(test, Model { name, insertion }, NATIVE));
+}
+
+fn check_aarch64(tests: &[&'static str], flags: &'static str) {
+    let compiler = ("aarch64-linux-gnu-gcc", flags);
+    let model = Model { name: "c11", insertion: true };
+    for_each(tests, |name| (*name).to_owned(), |name| differ(name, model, compiler));
+}
+
+/// The shapes that say most, in a qemu: an execution costs ten times as much there. The others are in
+/// scripts/test-long.
+#[test]
+fn aarch64_c11() {
+    check_aarch64(&["SB+rlx", "SB+sc", "MP+rlx", "MP+rel+acq", "MP+xchg-rel+acq"], "-O2");
+}
+
+#[test]
+#[ignore = "long: scripts/test-long runs it"]
+fn aarch64_c11_all() {
+    for flags in [
+        "-O2",
+        "-O2 -march=armv8-a -mno-outline-atomics",
+        "-O2 -march=armv8.1-a",
+        "-O2 -march=armv8.3-a",
+        "-O2 -static",
+    ] {
+        check_aarch64(&TESTS, flags);
+    }
 }
 
 #[test]
@@ -169,7 +203,7 @@ fn the_processor_is_tso() {
         |name| {
             let directory = Directory::new("native-litmus");
             let test = simulate(&directory, name, Model { name: "tso", insertion: false })?;
-            let built = test.build(&directory);
+            let built = test.build(&directory, NATIVE);
             for _ in 0..20 {
                 let status = directory.command(&built.path).args(&built.args).status().unwrap();
                 assert!(status.success(), "{status}");

@@ -92,7 +92,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.warn("the program was stopped by a signal (SIGSTOP or the like), and goes on at once");
                 Ok(())
             }
-            Stop::Other => Ok(()),
+            Stop::Filtered | Stop::Other => Ok(()),
         }
     }
 

@@ -282,7 +282,7 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 0
             }
-            Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,
+            Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Filtered | Stop::Other => 0,
         };
         Ok(Stopped::new(tid).resume(Resume::ToSyscall, signal)?)
     }

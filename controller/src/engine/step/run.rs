@@ -7,6 +7,7 @@ use super::sea::Sea;
 use super::sites::{StackId, What};
 use super::thread::{Mode, Pending, Syscall, Thread};
 use super::time::Clock;
+pub(super) use super::time::mix;
 use super::{MAX_OUTPUT, StepEngine};
 use crate::engine::{End, EngineError, Outcome, ThreadState};
 use crate::os::memory::ProcessMemory;
@@ -637,14 +638,6 @@ impl<S: Strategy> Drop for Run<'_, S> {
     fn drop(&mut self) {
         self.kill_all();
     }
-}
-
-/// Mixes a number into a hash (the finaliser of splitmix64).
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let mut z = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Registers with another program counter.

@@ -19,7 +19,7 @@ use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
 /// The name of a system call.
-pub(super) fn name(number: u64) -> String {
+pub(in crate::engine) fn name(number: u64) -> String {
     match syscalls::Sysno::new(number as usize) {
         Some(call) => call.name().to_owned(),
         None => format!("system call {number}"),
@@ -449,7 +449,7 @@ impl<S: Strategy> Run<'_, S> {
 
 /// Whether a system call may sleep in the kernel. What is not known may.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-fn blocks(number: i64) -> bool {
+pub(in crate::engine) fn blocks(number: i64) -> bool {
     use libc::*;
     !matches!(
         number,
@@ -511,7 +511,11 @@ fn is_address(number: i64) -> bool {
 
 /// The memory that a system call has read and written: (address, length, whether written). `None`: not known.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-fn touched(call: &Syscall, result: u64, word: &dyn Fn(u64) -> Option<u64>) -> Option<Vec<(u64, u64, bool)>> {
+pub(in crate::engine) fn touched(
+    call: &Syscall,
+    result: u64,
+    word: &dyn Fn(u64) -> Option<u64>,
+) -> Option<Vec<(u64, u64, bool)>> {
     use libc::*;
     let [a, b, c, d, e, _] = call.args;
     let vector = |at: u64, count: u64, mut left: u64, store: bool| {
