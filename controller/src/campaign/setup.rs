@@ -27,7 +27,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// What the options ask for. The model is c11 where it is still to be decided.
+    /// What the options ask for.
     pub(crate) fn new(options: &TestOptions) -> Result<Setup, TargetError> {
         let input = |message: String| TargetError::Input(message);
         let cwd = std::env::current_dir()
@@ -41,7 +41,7 @@ impl Setup {
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
         let engine = EngineOptions {
-            model: options.model.unwrap_or(ModelKind::C11),
+            model: options.model.unwrap_or_else(|| usual_model(&target, orders.is_some())),
             unsure_is_plain: options.races == Races::On,
             assume: options.assume,
             orders,
@@ -78,6 +78,16 @@ impl Setup {
     pub(crate) fn name(&self) -> String {
         let path = &self.program.path;
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// The model if none was asked for: c11 where the program's memory orders are known, tso elsewhere. AArch64's
+/// instructions state them; of x86-64 programs, debug information or the user can.
+fn usual_model(target: &Target, stated: bool) -> ModelKind {
+    if stated || target.arch != "x86_64" || target::has_debug_information(&target.path) {
+        ModelKind::C11
+    } else {
+        ModelKind::Tso
     }
 }
 

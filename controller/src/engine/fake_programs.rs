@@ -119,7 +119,6 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
 
 pub(crate) fn order(out: &Path, runs: u64) -> Order {
     Order {
-        auto_model: false,
         strategy: StrategyKind::Random,
         mixed: false,
         depth: None,

@@ -217,7 +217,6 @@ fn diverged(
 fn report_of<E>(replayed: Replayed<E>, engine: &'static str, elapsed: Duration) -> CampaignReport {
     let Replayed { setup, saved, bug, warnings, events, .. } = replayed;
     let order = Order {
-        auto_model: false,
         strategy: strategy_of(&saved),
         mixed: false,
         depth: Some(saved.depth),

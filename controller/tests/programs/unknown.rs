@@ -59,3 +59,30 @@ fn are_never_taken_for_weaker_than_they_may_be() {
         }
     }
 }
+
+/// Without `--model`, c11 where debug information can tell orders, tso elsewhere: whatever the program does, also if it
+/// has no thread, or maps memory before the first.
+#[test]
+fn the_model_follows_debug_information() {
+    const TEXT: &str = r"
+#include <pthread.h>
+#include <stdlib.h>
+static void *nothing(void *n) { return n; }
+int main(int count, char **args) {
+    (void)args;
+    for (int i = 0; i < 10; i++) free(malloc(1 << 20));
+    pthread_t t;
+    if (count == 1) { pthread_create(&t, 0, nothing, 0); pthread_join(t, 0); }
+    return 0;
+}
+";
+    let directory = Directory::new("auto");
+    let source = directory.file("auto.c", TEXT);
+    for (flag, model) in [("-g", "c11"), ("-s", "tso")] {
+        let path = compile("gcc", &["-O1", flag, "-pthread"], &source, TEXT);
+        for args in [vec![], vec!["alone".to_owned()]] {
+            let report = directory.report("-n 2", &Built { path: path.clone(), args }).unwrap();
+            assert_eq!(report.value()["model"], model, "{flag}");
+        }
+    }
+}
