@@ -31,7 +31,7 @@ fn spilled_registers_are_not_atomic_for_sure() {
     let report = json(&["--all", "--function", "busy"], &directory.0.join("busy"));
     let sure: Vec<&Value> = accesses(&report).iter().filter(|entry| entry["atomic"] == "yes").collect();
     let stack = |entry: &&Value| entry["text"].as_str().unwrap().contains("[rsp");
-    assert!(!sure.iter().any(|entry| stack(entry)), "{sure:#?}");
+    assert!(!sure.iter().any(&stack), "{sure:#?}");
     for (op, order) in [("load", "acquire"), ("store", "release"), ("rmw", "acq_rel"), ("rmw", "relaxed")] {
         assert!(sure.iter().any(|e| e["op"] == op && e["order"] == order), "no {order} {op}: {sure:#?}");
     }
