@@ -100,6 +100,8 @@ pub struct Debug {
     type_units: OnceLock<Types>,
     frames: Frames,
     supplementary: bool,
+    /// Split units that were not found, of those that were forgotten since.
+    missing: BTreeMap<usize, String>,
     /// Symbols for instructions without debug information: (start, end, name).
     symbols: Vec<(u64, u64, String)>,
 }
@@ -135,6 +137,7 @@ impl Debug {
             type_units: OnceLock::new(),
             frames: Frames::new(image),
             supplementary,
+            missing: BTreeMap::new(),
             symbols,
         }
     }
@@ -185,18 +188,41 @@ impl Debug {
         (self.units.len(), self.units.iter().filter(|slot| slot.loaded.get().is_some()).count())
     }
 
+    /// How many bytes of debug information the units have that are in memory, which takes several times as much.
+    pub fn weight(&self) -> usize {
+        let loaded = self.units.iter().filter(|slot| slot.loaded.get().is_some());
+        loaded.map(|slot| slot.header.length_including_self()).sum()
+    }
+
+    /// Gives back the memory of all units; they are read again when they are asked for.
+    pub fn forget(&mut self) {
+        self.missing = self.split_missing();
+        self.units.iter_mut().for_each(|slot| drop(slot.loaded.take()));
+    }
+
     /// Debug information that is missing, as far as it was asked for.
     pub fn absent(&self) -> Vec<Absent> {
         let mut absent = Vec::new();
         if self.supplementary {
             absent.push(Absent::Supplementary);
         }
-        let units = self.units.iter().filter_map(|slot| slot.loaded.get()?.as_ref());
-        let mut names = units.filter_map(|unit| unit.unsplit(&self.dwarf));
-        if let Some(first) = names.next() {
-            absent.push(Absent::Split { units: 1 + names.count(), first });
+        let missing = self.split_missing();
+        if let Some(first) = missing.values().next() {
+            absent.push(Absent::Split { units: missing.len(), first: first.clone() });
         }
         absent
+    }
+
+    /// The split units that were asked for and not found, by number.
+    fn split_missing(&self) -> BTreeMap<usize, String> {
+        let mut missing = self.missing.clone();
+        for (at, slot) in self.units.iter().enumerate() {
+            let unit = slot.loaded.get().and_then(Option::as_ref);
+            if let Some(name) = unit.and_then(|unit| unit.unsplit(&self.dwarf)) {
+                missing.insert(at, name);
+            }
+        }
+        missing
     }
 
     fn line_in(&self, unit: &Unit, pc: u64) -> Option<SourceLine> {
@@ -259,11 +285,11 @@ impl Debug {
         self.load(*unit as usize)
     }
 
-    /// Every unit that has code, read.
-    pub(crate) fn code_units(&self) -> impl Iterator<Item = &Unit> {
+    /// The units that have code, by number.
+    pub fn code_units(&self) -> Vec<u32> {
         let index = self.index.get_or_init(|| self.read_index());
         let units: BTreeSet<u32> = index.iter().map(|&(_, _, unit)| unit).collect();
-        units.into_iter().filter_map(|unit| self.load(unit as usize))
+        units.into_iter().collect()
     }
 
     /// The opened files.
@@ -353,7 +379,7 @@ impl Debug {
         ranges
     }
 
-    fn load(&self, at: usize) -> Option<&Unit> {
+    pub(crate) fn load(&self, at: usize) -> Option<&Unit> {
         let slot = self.units.get(at)?;
         let read = || {
             let unit = self.dwarf.unit(slot.header.clone()).ok()?;

@@ -119,7 +119,13 @@ impl Orders<'_> {
     /// knows the object.
     fn role_of_slot(&self, pc: u64, place: Option<i64>, access: &Access, inside: &Inside<'_>) -> Role {
         let own = place.is_some_and(|place| self.in_own_slot(pc, place, access, inside));
-        if !access.atomic && (own || self.other_width(access, inside)) { Role::Beside } else { Role::Itself }
+        match access.atomic {
+            true => Role::Itself,
+            false if own || self.other_width(access, inside) => Role::Beside,
+            // A local object, or the pointer to another one that was spilled.
+            false if self.is_bare(inside) => Role::Maybe,
+            false => Role::Itself,
+        }
     }
 
     /// Whether an access is a push, a pop, or that of a return address: to a part of the stack that has no name, and
@@ -187,7 +193,7 @@ impl Orders<'_> {
     fn in_c(&self, pc: u64, access: &Access, scope: &Scope<'_>) -> OrderInfo {
         let shape = scope.shape;
         let line = self.debug.line(pc);
-        let statement = line.and_then(|line| self.texts.statement(self.debug.files(), &line));
+        let statement = line.and_then(|line| self.kept.0.texts.statement(self.debug.files(), &line));
         let Some(statement) = statement else {
             return match shape {
                 _ if access.atomic => self.lost(access),

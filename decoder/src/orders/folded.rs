@@ -16,7 +16,7 @@ impl Orders<'_> {
             let comment = self.image.section(".comment");
             comment.is_some_and(|comment| memchr::memmem::find(comment.bytes(), b"LLD").is_some())
         };
-        if !*self.lld.get_or_init(lld) {
+        if !*self.kept.0.lld.get_or_init(lld) {
             return false;
         }
         let Some(start) = chain.last().and_then(|&root| unit.nodes[root as usize].entry_pc) else {

@@ -64,6 +64,15 @@ pub struct Orders<'a> {
     image: &'a Image,
     debug: &'a Debug,
     options: Options,
+    kept: Kept,
+}
+
+/// What need not be found out again for another [`Orders`] of the same image: source text, the names of functions.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Knowledge>);
+
+#[derive(Default)]
+struct Knowledge {
     texts: Texts,
     functions: OnceLock<HashSet<String>>,
     /// Whether lld linked the image.
@@ -83,14 +92,12 @@ struct Inside<'a> {
 impl<'a> Orders<'a> {
     /// Prepares to answer for an image. Nothing is read yet.
     pub fn new(image: &'a Image, debug: &'a Debug, options: Options) -> Orders<'a> {
-        Orders {
-            image,
-            debug,
-            options,
-            texts: Texts::default(),
-            functions: OnceLock::new(),
-            lld: OnceLock::new(),
-        }
+        Orders::with(image, debug, options, Kept::default())
+    }
+
+    /// The same with what another one for this image has found out.
+    pub fn with(image: &'a Image, debug: &'a Debug, options: Options, kept: Kept) -> Orders<'a> {
+        Orders { image, debug, options, kept }
     }
 
     /// The orders of the instruction at `pc`, whose effect is known.
@@ -149,11 +156,13 @@ impl<'a> Orders<'a> {
         }
         if let Some(inside) = inside {
             match self.role(pc, access, inside) {
-                Role::Itself => {
+                role @ (Role::Itself | Role::Maybe) => {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
                     let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
-                    return OrderInfo { store: inside.ops[0].1.kind == OpKind::Store, ..info };
+                    let atomic = if role == Role::Maybe { Atomic::Unsure } else { info.atomic };
+                    let store = inside.ops[0].1.kind == OpKind::Store;
+                    return OrderInfo { atomic, store, ..info };
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
@@ -303,13 +312,13 @@ impl<'a> Orders<'a> {
             return None;
         }
         let call = self.debug.call_line(inside.unit, node.call)?;
-        let (order, failure) = self.texts.call(self.debug.files(), &call, op)?;
+        let (order, failure) = self.kept.0.texts.call(self.debug.files(), &call, op)?;
         Some(OrderInfo { failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) })
     }
 
     /// The names of all functions that symbols know: those of C as they are, of others the parts of their names.
     fn functions(&self) -> &HashSet<String> {
-        self.functions.get_or_init(|| {
+        self.kept.0.functions.get_or_init(|| {
             let defined = self.image.symbols().iter().filter(|symbol| symbol.function);
             let names = defined.map(|symbol| &symbol.name).chain(self.image.imports().values());
             let mut found = HashSet::new();
@@ -339,6 +348,8 @@ enum Role {
     Fence,
     /// Another access of the same code: the expected value of a compare-and-swap, a spilled register.
     Beside,
+    /// The operation's own access or a spilled register: if it is atomic, then with the operation's order.
+    Maybe,
     /// Either.
     Unsure,
 }
