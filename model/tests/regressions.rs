@@ -409,9 +409,9 @@ fn a_loop_that_looks_elsewhere_is_no_livelock() {
 fn a_thread_that_was_disturbed_is_no_livelock() {
     let mut it = Spinner::new();
     it.machine.exit(ThreadId(1), Site(9));
+    it.about_to_read();
+    it.spins();
     for _ in 0..3 {
-        it.about_to_read();
-        it.spins();
         it.about_to_read();
         assert_eq!(it.machine.next(&mut it.ram), Step::Stuck(Stuck::Livelock));
         assert!(it.machine.is_spinning(SPINNER));

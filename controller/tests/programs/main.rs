@@ -2,7 +2,8 @@
 //! everybody has.
 //!
 //! `WMTRACE_TEST_EXECUTIONS` says how many executions a program that is right must survive, over all strategies
-//! (140; `scripts/test-long` takes 2,000), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
+//! (140; `scripts/test-long` takes 2,000: then the tables are whole, else the rows that differ least from others are
+//! left out), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
 
 mod aarch64;
 mod build;
@@ -10,6 +11,7 @@ mod clean;
 mod determinism;
 mod differential;
 mod litmus_to_c;
+mod managed;
 mod native;
 mod promises;
 mod robustness;
