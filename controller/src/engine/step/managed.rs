@@ -5,7 +5,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Part, PartKind, Pending, Told};
+use super::thread::{Flight, Frame, Part, PartKind, Pending, Thread, Told};
 use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
@@ -248,6 +248,9 @@ impl<S: Strategy> Run<'_, S> {
         if insn.fence.is_some() && own {
             return (Role::Private, info.from);
         }
+        if shares && info.atomic == Atomic::Unsure {
+            self.hand_over(index, it.addr);
+        }
         let unsure_is_plain = self.engine.options.unsure_is_plain || own && !self.is_shared_stack(it);
         if it.kind != AccessKind::Rmw {
             match info.atomic {
@@ -282,6 +285,17 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         grown
+    }
+
+    /// What a thread has stored on its own stack (or in its thread-local variables, which lie there) was plain until now,
+    /// although it may have been meant as atomic. Whoever looks there for the first time, and may mean it so too, knows
+    /// what the owner has done so far.
+    fn hand_over(&mut self, index: usize, addr: u64) {
+        let owner = |other: &&Thread| other.stack.contains(&addr) && !self.machine.has_ended(other.id);
+        let Some(owner) = self.threads.iter().find(owner).map(|other| other.id) else { return };
+        let site = self.site_here(index, What::call("shares"));
+        self.machine.release(owner, addr, site);
+        self.machine.acquire(self.threads[index].id, addr, site);
     }
 
     /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
