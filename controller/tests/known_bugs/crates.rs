@@ -45,7 +45,7 @@ fn found(name: &str, options: &str, within: u64, kind: &str, source: &str, says:
 #[test]
 fn spin() {
     let says = ["is relaxed, not release (rw_lock.rs:361:19)"];
-    found("spin", "", 20, "race", "spin-0.5.1/src/rw_lock.rs", &says);
+    found("spin", "", 20, "race", "rw_lock.rs:361:19", &says);
 }
 
 /// One in 15 executions (25 found in 400): 600 miss it with probability 10^-18.
