@@ -10,6 +10,7 @@ use wmtrace_decoder::orders::{Atomic, Source};
 use wmtrace_model::execution::Access;
 use wmtrace_model::op::ThreadId;
 use wmtrace_model::order::Order;
+use wmtrace_model::strategy::StrategyKind;
 
 /// What kind of bug; the names are those of the JSON.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -225,7 +226,8 @@ pub(crate) struct Bug {
     pub(crate) count: u64,
     /// The number of the first of them, from 0.
     pub(crate) first_execution: u64,
-    /// The depth with which that was run.
+    /// The strategy and the depth with which that was run.
+    pub(crate) strategy: StrategyKind,
     pub(crate) depth: u32,
     /// Of the first occurrence.
     pub(crate) detail: Detail,

@@ -1,35 +1,69 @@
 //! Where engines come from. Everything above the engines is generic over [`Launch`], so that tests can bring an engine
-//! of their own; [`engine`] is the one place where the real one is made.
+//! of their own; [`Real`] is the one place where the real ones are made.
 
+use crate::engine::gate::GateEngine;
 use crate::engine::step::StepEngine;
-use crate::engine::{Engine, EngineError, EngineOptions, Program};
+use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use crate::target::{self, Target};
+use wmtrace_model::machine::Machine;
+use wmtrace_model::op::Site;
+use wmtrace_model::strategy::Strategy;
 
 /// Starts engines. An engine stays in the thread that started it.
 pub(crate) trait Launch: Sync {
     type Engine: Engine;
 
-    /// The name in reports.
-    fn name(&self) -> &'static str;
+    /// The name in reports of the engine for a program.
+    fn name(&self, target: &Target) -> &'static str;
 
     fn launch(&self, program: &Program, options: &EngineOptions) -> Result<Self::Engine, EngineError>;
 }
 
-/// Starts `step` engines.
-pub(crate) struct Step;
+/// Starts the engine that the program's architecture asks for.
+pub(crate) struct Real;
 
-impl Launch for Step {
-    type Engine = StepEngine;
+/// An engine that runs real programs.
+pub(crate) enum RealEngine {
+    Step(Box<StepEngine>),
+    Gate(Box<GateEngine>),
+}
 
-    fn name(&self) -> &'static str {
-        "step"
+impl Launch for Real {
+    type Engine = RealEngine;
+
+    fn name(&self, target: &Target) -> &'static str {
+        if target.arch == "aarch64" { "gate" } else { "step" }
     }
 
-    fn launch(&self, program: &Program, options: &EngineOptions) -> Result<StepEngine, EngineError> {
-        engine(program, options)
+    fn launch(&self, program: &Program, options: &EngineOptions) -> Result<RealEngine, EngineError> {
+        Ok(match target::is_aarch64(&program.path) {
+            true => RealEngine::Gate(Box::new(GateEngine::new(program, options)?)),
+            false => RealEngine::Step(Box::new(StepEngine::new(program, options)?)),
+        })
     }
 }
 
-/// The engine for this program.
-fn engine(program: &Program, options: &EngineOptions) -> Result<StepEngine, EngineError> {
-    StepEngine::new(program, options)
+impl Engine for RealEngine {
+    fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
+        match self {
+            RealEngine::Step(engine) => engine.execute(machine),
+            RealEngine::Gate(engine) => engine.execute(machine),
+        }
+    }
+}
+
+impl Sites for RealEngine {
+    fn site(&self, site: Site) -> SiteInfo {
+        match self {
+            RealEngine::Step(engine) => engine.site(site),
+            RealEngine::Gate(engine) => engine.site(site),
+        }
+    }
+
+    fn modules(&self) -> Vec<ModuleInfo> {
+        match self {
+            RealEngine::Step(engine) => engine.modules(),
+            RealEngine::Gate(engine) => engine.modules(),
+        }
+    }
 }

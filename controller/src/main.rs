@@ -20,7 +20,7 @@ mod text;
 use clap::Parser as _;
 use cli::{Cli, Command};
 use exit::Exit;
-use launch::Step;
+use launch::Real;
 use std::io::{self, ErrorKind, Write as _, stderr, stdout};
 use std::process::ExitCode;
 
@@ -33,9 +33,9 @@ fn main() -> ExitCode {
     let mut exit = Exit::Clean;
     let (out, err) = (&mut stdout().lock(), &mut stderr());
     let written = match command {
-        Command::Test(options) => campaign::command::main(&Step, &options, out, err, &mut exit),
-        Command::Replay(options) => replay::main(&Step, &options, out, err, &mut exit),
-        Command::Explain(options) => explain::main(&Step, &options, out, err, &mut exit),
+        Command::Test(options) => campaign::command::main(&Real, &options, out, err, &mut exit),
+        Command::Replay(options) => replay::main(&Real, &options, out, err, &mut exit),
+        Command::Explain(options) => explain::main(&Real, &options, out, err, &mut exit),
         Command::Litmus(options) => litmus::main(&options, out, err, &mut exit),
         Command::Inspect(options) => inspect::main(&options, out, err, &mut exit),
     };

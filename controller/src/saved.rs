@@ -8,7 +8,7 @@ use crate::campaign::Order;
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
 use crate::cli::{Arch, ExpectExit, Races};
-use crate::engine::{EngineOptions, ModuleInfo, Program};
+use crate::engine::{Emulator, EngineOptions, ModuleInfo, Program};
 use crate::inspect::files;
 use crate::target::{self, TargetError};
 use serde::{Deserialize, Serialize};
@@ -84,9 +84,16 @@ pub(crate) struct Saved {
     unmanaged: Vec<String>,
     timeout_ms: u64,
     entropy: u64,
+    #[serde(default)]
+    qemu: Option<Raw>,
+    #[serde(default)]
+    sysroot: Option<Raw>,
     races: String,
     expect_exit: ExpectExit,
     max_events: u64,
+    #[serde(default)]
+    mo_insertion: bool,
+    /// Of the execution.
     pub(crate) strategy: String,
     /// Of the campaign; the recording has that of the execution.
     pub(crate) seed: u64,
@@ -124,7 +131,7 @@ impl Saved {
         bug: &Key,
         modules: &[ModuleInfo],
     ) -> Saved {
-        let Setup { program, engine, rules, max_events, .. } = setup;
+        let Setup { program, engine, rules, max_events, mo_insertion, .. } = setup;
         let module = |it: &ModuleInfo| Module {
             path: it.path.clone(),
             build_id: it.build_id.clone(),
@@ -148,10 +155,13 @@ impl Saved {
             unmanaged: engine.unmanaged.clone(),
             timeout_ms: u64::try_from(engine.timeout.as_millis()).unwrap_or(u64::MAX),
             entropy: engine.entropy,
+            qemu: engine.emulator.qemu.as_ref().map(|path| path.as_os_str().into()),
+            sysroot: engine.emulator.sysroot.as_ref().map(|path| path.as_os_str().into()),
             races: name_of(&RACES, &rules.races),
             expect_exit: rules.expect_exit,
             max_events: *max_events,
-            strategy: order.strategy.name().to_string(),
+            mo_insertion: *mo_insertion,
+            strategy: planned.strategy.name().to_string(),
             seed: order.seed,
             depth: planned.parameters.depth,
             k: planned.parameters.k,
@@ -197,10 +207,15 @@ impl Saved {
             unmanaged: self.unmanaged.clone(),
             timeout: Duration::from_millis(self.timeout_ms),
             entropy: self.entropy,
+            emulator: Emulator {
+                qemu: self.qemu.as_ref().map(|path| path.os().into()),
+                sysroot: self.sysroot.as_ref().map(|path| path.os().into()),
+            },
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
         let rules = Rules { expect_exit: self.expect_exit, races };
-        Ok(Setup { target, program, engine, rules, max_events: self.max_events })
+        let (max_events, mo_insertion) = (self.max_events, self.mo_insertion);
+        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
     /// Libraries that are other builds than the recorded ones: those under the model, and the others.

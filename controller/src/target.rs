@@ -27,9 +27,6 @@ pub(crate) enum TargetError {
     /// The user's mistake.
     #[error("{0}")]
     Input(String),
-    /// A program that wmtrace cannot run.
-    #[error("{0}")]
-    Unsupported(String),
 }
 
 /// The file that a shell would run for `name`.
@@ -94,14 +91,18 @@ pub(crate) fn examine(path: &Path, wanted: Arch) -> Result<Target, TargetError> 
     if !fits {
         return input(&format!("a program for {arch}, not for what --arch says"));
     }
-    if arch != "x86_64" {
-        return Err(TargetError::Unsupported(format!("{shown}: programs for {arch} cannot be run yet")));
-    }
     let build_id = match image.build_id() {
         Some(id) => hex(id),
         None => format!("crc32-{:08x}-{}", crc32fast::hash(&bytes), bytes.len()),
     };
     Ok(Target { path: path.to_owned(), arch, build_id })
+}
+
+/// Whether a file that can be read is an ELF file for AArch64.
+pub(crate) fn is_aarch64(path: &Path) -> bool {
+    let mut head = [0; 20];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && head.starts_with(b"\x7fELF") && head[18..20] == [183, 0]
 }
 
 #[cfg(test)]

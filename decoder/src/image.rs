@@ -12,7 +12,7 @@ use object::{
     CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _,
     ObjectSymbolTable as _, SectionFlags, SymbolKind,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of a section: a part of the file, shared.
@@ -119,7 +119,6 @@ pub struct Image {
     debug_link: Option<DebugLink>,
     entry: u64,
     imports: OnceLock<BTreeMap<u64, String>>,
-    names: OnceLock<HashSet<String>>,
 }
 
 impl Image {
@@ -203,7 +202,6 @@ impl Image {
             debug_link,
             entry,
             imports: OnceLock::new(),
-            names: OnceLock::new(),
             data,
         })
     }
@@ -259,14 +257,6 @@ impl Image {
                 }
             }
             imports
-        })
-    }
-
-    /// The names of all symbols, of the image's own and of others that it uses.
-    pub(crate) fn names(&self) -> &HashSet<String> {
-        self.names.get_or_init(|| {
-            let own = self.symbols.iter().map(|symbol| symbol.name.clone());
-            own.chain(self.imports().values().cloned()).collect()
         })
     }
 

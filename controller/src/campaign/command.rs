@@ -2,13 +2,12 @@
 
 use super::setup::Setup;
 use super::{Order, run};
-use crate::cli::{Arch, TestOptions};
+use crate::cli::TestOptions;
 use crate::exit::Exit;
 use crate::launch::Launch;
 use crate::os::interrupt;
 use crate::report::progress::Progress;
 use crate::report::{self, CampaignReport};
-use crate::target::TargetError;
 use crate::text::Printable;
 use std::io::{self, Write};
 use std::time::Instant;
@@ -30,6 +29,7 @@ pub(crate) fn main<L: Launch>(
     let order = Order {
         auto_model: options.model.is_none(),
         strategy: options.strategy,
+        mixed: options.mixed,
         depth: options.depth,
         events: options.events,
         history: options.history,
@@ -41,11 +41,7 @@ pub(crate) fn main<L: Launch>(
         verify: options.verify,
         out: options.out.clone(),
     };
-    let setup = match options.arch {
-        Arch::Aarch64 => Err(TargetError::Unsupported("programs for aarch64 cannot be run yet".to_string())),
-        Arch::Auto | Arch::X86_64 => Setup::new(options),
-    };
-    let report = match setup {
+    let report = match Setup::new(options) {
         Ok(setup) => test(launch, &setup, &order, !options.shown.quiet),
         Err(error) => CampaignReport::refused(options, &order, &error),
     };
@@ -55,7 +51,7 @@ pub(crate) fn main<L: Launch>(
 
 /// Runs the campaign and reports it.
 pub(crate) fn test<L: Launch>(launch: &L, setup: &Setup, order: &Order, bar: bool) -> CampaignReport {
-    let mut report = CampaignReport::new(setup, order, launch.name());
+    let mut report = CampaignReport::new(setup, order, launch.name(&setup.target));
     if let Err(error) = interrupt::install() {
         report.warnings.push(format!("Ctrl-C will not end this campaign in an orderly way: {error}"));
     }

@@ -40,6 +40,8 @@ pub(crate) struct Order {
     /// Whether the model is still to be decided.
     pub(crate) auto_model: bool,
     pub(crate) strategy: StrategyKind,
+    /// Whether other strategies take part.
+    pub(crate) mixed: bool,
     pub(crate) depth: Option<u32>,
     pub(crate) events: Option<u32>,
     pub(crate) history: u32,
@@ -114,13 +116,7 @@ pub(crate) fn run<L: Launch>(
         failure: None,
     };
     std::thread::scope(|scope| {
-        let work = Work {
-            jobs: &jobs,
-            results: send_result,
-            control: &control,
-            strategy: order.strategy,
-            verify: order.verify,
-        };
+        let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };
         let (first, model) = pool::first(scope, launch, setup.clone(), order.auto_model, work.clone());
         let mut workers = vec![first];
         match model.recv() {
@@ -167,6 +163,10 @@ fn rounds(
     // `-k` is the papers' k: each strategy takes the one it knows.
     let mut plan =
         Plan::new(order.strategy, order.depth, order.events, order.events, order.history, order.seed);
+    plan = plan.eager(merger.inserts());
+    if order.mixed {
+        plan = plan.mixed();
+    }
     let mut begun = 0;
     for round in 0.. {
         let size = round_size(round).min(order.runs - begun);

@@ -19,7 +19,7 @@ use std::time::Instant;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::plan::Planned;
-use wmtrace_model::strategy::{Random, StrategyKind};
+use wmtrace_model::strategy::Random;
 
 /// How many executions a round has: few at first, so that estimates are soon there.
 pub(super) const fn round_size(round: u32) -> u64 {
@@ -132,14 +132,13 @@ pub(super) struct Work<'a> {
     pub(super) jobs: &'a Mutex<Receiver<Planned>>,
     pub(super) results: Sender<Done>,
     pub(super) control: &'a Control,
-    pub(super) strategy: StrategyKind,
     pub(super) verify: bool,
 }
 
 impl Work<'_> {
     /// Runs executions until there are no more.
     fn serve<E: Engine>(self, engine: E, setup: &Setup) {
-        let mut runner = Runner::new(engine, setup, self.strategy, self.verify);
+        let mut runner = Runner::new(engine, setup, self.verify);
         loop {
             let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(planned) = job else { return };

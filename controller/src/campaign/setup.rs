@@ -22,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) engine: EngineOptions,
     pub(crate) rules: Rules,
     pub(crate) max_events: u64,
+    /// Whether stores may overtake others in modification order (c11).
+    pub(crate) mo_insertion: bool,
 }
 
 impl Setup {
@@ -32,6 +34,10 @@ impl Setup {
             .map_err(|error| input(format!("the working directory is gone: {error}")))?;
         let path = target::find(&options.program, std::env::var_os("PATH").as_deref(), &cwd)?;
         let target = target::examine(&path, options.arch)?;
+        if (target.arch, options.model) == ("aarch64", Some(ModelKind::Tso)) {
+            let what = "--model tso is x86-64's: it makes no sense for AArch64 (use c11, sc, pso or pslo)";
+            return Err(input(format!("{}: {what}", path.display())));
+        }
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
         let engine = EngineOptions {
@@ -43,6 +49,7 @@ impl Setup {
             unmanaged: options.unmanaged.clone(),
             timeout: options.timeout,
             entropy: options.seed,
+            emulator: options.emulator.clone(),
         };
         let program = Program {
             path,
@@ -52,13 +59,15 @@ impl Setup {
             stdin: stdin.unwrap_or_default(),
         };
         let rules = Rules { expect_exit: options.expect_exit, races: options.races };
-        Ok(Setup { target, program, engine, rules, max_events: options.max_events })
+        let (max_events, mo_insertion) = (options.max_events, options.mo_insertion);
+        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
     /// How machines are configured.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::new(self.engine.model);
         config.races = self.rules.races != Races::Off;
+        config.insertion = self.mo_insertion && self.engine.model == ModelKind::C11;
         // Libraries that run natively, and the kernel, write memory too.
         config.foreign = true;
         config.max_events = self.max_events;

@@ -56,7 +56,7 @@ impl Fake {
 impl<'a> Launch for &'a Fake {
     type Engine = FakeEngine<'a>;
 
-    fn name(&self) -> &'static str {
+    fn name(&self, _: &crate::target::Target) -> &'static str {
         "fake"
     }
 

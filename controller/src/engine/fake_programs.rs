@@ -109,9 +109,11 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             unmanaged: Vec::new(),
             timeout: Duration::from_secs(10),
             entropy: 1,
+            emulator: super::Emulator::default(),
         },
         rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto },
         max_events: 1000,
+        mo_insertion: true,
     }
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn order(out: &Path, runs: u64) -> Order {
     Order {
         auto_model: false,
         strategy: StrategyKind::Random,
+        mixed: false,
         depth: None,
         events: None,
         history: 1,

@@ -3,11 +3,17 @@
 //! An engine owns the processes; it knows nothing of campaigns, bugs or reports. Those see an execution as an
 //! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
 
+mod calls;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
 pub(crate) mod fake_programs;
+pub(crate) mod gate;
+mod modules;
+mod sites;
 pub(crate) mod step;
+mod time;
+mod world;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,6 +52,17 @@ pub(crate) struct EngineOptions {
     pub(crate) timeout: Duration,
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
     pub(crate) entropy: u64,
+    pub(crate) emulator: Emulator,
+}
+
+/// What runs programs for another architecture than this machine's, where the user wants something else than what is
+/// found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Emulator {
+    /// The emulator.
+    pub(crate) qemu: Option<PathBuf>,
+    /// The directory with the program's dynamic linker and libraries.
+    pub(crate) sysroot: Option<PathBuf>,
 }
 
 /// Runs executions of one program.

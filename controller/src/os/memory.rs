@@ -1,38 +1,97 @@
 //! The memory of a traced process.
 
 use super::{OsError, Tid};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
 use wmtrace_model::machine::Memory;
 use wmtrace_model::op::{Place, Value};
 
-/// Memory of one process, through the kernel: writing goes through protections, and makes private copies.
+/// Memory of one process, through the kernel: writing goes through protections, and makes private copies. A window's
+/// protections are heeded: behind them lies what an emulator has reserved.
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     file: File,
     process: Tid,
+    window: Window,
+}
+
+/// The part of a process's addresses that is somebody's whole memory: that of a program inside an emulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub(crate) base: u64,
+    pub(crate) len: u64,
+}
+
+impl Window {
+    /// All addresses.
+    const WHOLE: Window = Window { base: 0, len: u64::MAX };
+
+    /// Where `len` bytes at an address of the window are in the process.
+    fn place(self, addr: u64, len: usize) -> Option<u64> {
+        let end = addr.checked_add(len as u64)?;
+        (end <= self.len).then(|| self.base + addr)
+    }
 }
 
 impl ProcessMemory {
     pub(crate) fn open(process: Tid) -> Result<ProcessMemory, OsError> {
+        ProcessMemory::open_window(process, Window::WHOLE)
+    }
+
+    /// The memory that a window shows: addresses are the window's.
+    pub(crate) fn open_window(process: Tid, window: Window) -> Result<ProcessMemory, OsError> {
         let path = format!("/proc/{process}/mem");
         let file = File::options().read(true).write(true).open(path);
         let file = file.map_err(|error| OsError::new("opening the memory", process, error))?;
-        Ok(ProcessMemory { file, process })
+        Ok(ProcessMemory { file, process, window })
     }
 
-    /// Fills the buffer; false if some of it is not mapped.
+    /// Fills the buffer; false if some of it is not mapped (or, in a window, may not be read).
     pub(crate) fn read(&self, addr: u64, buffer: &mut [u8]) -> bool {
-        self.file.read_exact_at(buffer, addr).is_ok()
+        match self.window.place(addr, buffer.len()) {
+            Some(at) if self.window == Window::WHOLE => self.file.read_exact_at(buffer, at).is_ok(),
+            Some(at) => {
+                let len = buffer.len();
+                let remote = [RemoteIoVec { base: at as usize, len }];
+                let done = process_vm_readv(self.process.pid(), &mut [IoSliceMut::new(buffer)], &remote);
+                done == Ok(len)
+            }
+            None => false,
+        }
+    }
+
+    /// Whether the program may write there. (It writes what is there.)
+    pub(crate) fn may_write(&self, addr: u64) -> bool {
+        let mut byte = [0];
+        self.read(addr, &mut byte) && self.write(addr, &byte).is_ok()
+    }
+
+    /// Writes although the program may not.
+    pub(crate) fn force(&self, addr: u64, bytes: &[u8]) -> Result<(), OsError> {
+        let done = match self.window.place(addr, bytes.len()) {
+            Some(at) => self.file.write_all_at(bytes, at),
+            None => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        };
+        done.map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
     }
 
     /// As much as can be read, up to `len` bytes.
     pub(crate) fn read_some(&self, addr: u64, len: usize) -> Vec<u8> {
-        let mut buffer = vec![0; len];
+        let mut buffer = vec![0; len.min(self.window.len.saturating_sub(addr) as usize)];
         let mut done = 0;
-        while done < len {
-            match self.file.read_at(&mut buffer[done..], addr.saturating_add(done as u64)) {
+        while done < buffer.len() {
+            let at = self.window.base.saturating_add(addr).saturating_add(done as u64);
+            let read = if self.window == Window::WHOLE {
+                self.file.read_at(&mut buffer[done..], at)
+            } else {
+                let left = len.min(buffer.len()) - done;
+                let remote = [RemoteIoVec { base: at as usize, len: left }];
+                let local = &mut [IoSliceMut::new(&mut buffer[done..])];
+                process_vm_readv(self.process.pid(), local, &remote).map_err(io::Error::from)
+            };
+            match read {
                 Ok(0) | Err(_) => break,
                 Ok(n) => done += n,
             }
@@ -52,9 +111,16 @@ impl ProcessMemory {
     }
 
     pub(crate) fn write(&self, addr: u64, bytes: &[u8]) -> Result<(), OsError> {
-        self.file
-            .write_all_at(bytes, addr)
-            .map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
+        if self.window == Window::WHOLE {
+            return self.force(addr, bytes);
+        }
+        let refused = || io::Error::from_raw_os_error(libc::EFAULT);
+        let done = self.window.place(addr, bytes.len()).ok_or_else(refused).and_then(|at| {
+            let remote = [RemoteIoVec { base: at as usize, len: bytes.len() }];
+            let done = process_vm_writev(self.process.pid(), &[IoSlice::new(bytes)], &remote)?;
+            if done == bytes.len() { Ok(()) } else { Err(refused()) }
+        });
+        done.map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
     }
 
     /// The bytes of a place; 0 where nothing is mapped.

@@ -35,6 +35,8 @@ pub(crate) enum Stop {
     Exiting(i32),
     /// A signal (SIGSTOP and its like) has stopped the whole process.
     Group,
+    /// It is about to make a system call that its filter ([`super::launch::Start::gates`]) points out.
+    Filtered,
     /// A new thread's first stop, or an interruption of ours.
     Other,
     /// It has ended by itself.
@@ -73,9 +75,11 @@ const OPTIONS: ptrace::Options = ptrace::Options::PTRACE_O_EXITKILL
     .union(ptrace::Options::PTRACE_O_TRACEEXEC)
     .union(ptrace::Options::PTRACE_O_TRACEEXIT);
 
-/// Begins to trace a process of ours that has one thread. It runs on.
-pub(crate) fn seize(tid: Tid) -> Result<(), OsError> {
-    ptrace::seize(tid.pid(), OPTIONS).map_err(|error| OsError::new("tracing", tid, error))
+/// Begins to trace a process of ours that has one thread. It runs on. With `filtered` it also stops where its filter of
+/// system calls says.
+pub(crate) fn seize(tid: Tid, filtered: bool) -> Result<(), OsError> {
+    let filter = if filtered { ptrace::Options::PTRACE_O_TRACESECCOMP } else { ptrace::Options::empty() };
+    ptrace::seize(tid.pid(), OPTIONS.union(filter)).map_err(|error| OsError::new("tracing", tid, error))
 }
 
 /// Waits for any thread that this thread of ours traces. `None`: nobody is left, or (`block` false) nobody has
@@ -124,6 +128,7 @@ fn decode(tid: Tid, status: i32) -> Stop {
         libc::PTRACE_EVENT_VFORK_DONE => Stop::VforkDone,
         libc::PTRACE_EVENT_EXEC => Stop::Exec,
         libc::PTRACE_EVENT_EXIT => Stop::Exiting(message()),
+        libc::PTRACE_EVENT_SECCOMP => Stop::Filtered,
         PTRACE_EVENT_STOP
             if matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) =>
         {

@@ -72,10 +72,6 @@ impl CampaignReport {
         (report.stop, report.error) = (Stop::Failed, Some(error.to_string()));
         report.error_exit = match error {
             TargetError::Input(_) => Exit::Usage,
-            TargetError::Unsupported(what) => {
-                report.unsupported.push(what.clone());
-                Exit::Tool
-            }
         };
         report
     }

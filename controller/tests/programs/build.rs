@@ -18,6 +18,8 @@ pub(crate) enum Toolchain {
     Llvm,
     /// musl-gcc
     Musl,
+    /// gcc and g++ for AArch64
+    Cross,
     Rustc,
 }
 
@@ -43,6 +45,16 @@ pub(crate) const STATIC_PIE: Flavour = flavour(Toolchain::Gnu, "-O2 -g -static-p
 pub(crate) const NO_PIE: Flavour = flavour(Toolchain::Gnu, "-O2 -g -no-pie");
 pub(crate) const STRIPPED: Flavour = flavour(Toolchain::Gnu, "-O2 -s");
 pub(crate) const STATIC_STRIPPED: Flavour = flavour(Toolchain::Gnu, "-O2 -static -s");
+pub(crate) const CROSS: Flavour = flavour(Toolchain::Cross, "-O2 -g");
+pub(crate) const CROSS_STATIC: Flavour = flavour(Toolchain::Cross, "-O2 -g -static");
+pub(crate) const CROSS_NO_PIE: Flavour = flavour(Toolchain::Cross, "-O2 -g -no-pie");
+pub(crate) const CROSS_O0: Flavour = flavour(Toolchain::Cross, "-O0 -g");
+pub(crate) const CROSS_STRIPPED: Flavour = flavour(Toolchain::Cross, "-O2 -s");
+/// Exclusive loops instead of calls, and LSE instructions instead of either.
+pub(crate) const CROSS_LLSC: Flavour =
+    flavour(Toolchain::Cross, "-O2 -g -march=armv8-a -mno-outline-atomics");
+pub(crate) const CROSS_LSE: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.1-a");
+pub(crate) const CROSS_RCPC: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.3-a");
 pub(crate) const MUSL: Flavour = flavour(Toolchain::Musl, "-O2 -g");
 pub(crate) const MUSL_STATIC: Flavour = flavour(Toolchain::Musl, "-O2 -g -static");
 
@@ -84,6 +96,8 @@ impl Source {
             (Toolchain::Llvm, Language::C) => ("clang", "-std=gnu17 -pthread -Wall -Wextra -Werror"),
             (Toolchain::Llvm, Language::Cpp) => ("clang++", "-std=c++17 -pthread -Wall -Wextra -Werror"),
             (Toolchain::Musl, Language::C) => ("musl-gcc", "-std=gnu17 -pthread"),
+            (Toolchain::Cross, Language::C) => ("aarch64-linux-gnu-gcc", "-std=gnu17 -pthread"),
+            (Toolchain::Cross, Language::Cpp) => ("aarch64-linux-gnu-g++", "-std=c++17 -pthread"),
             (toolchain, language) => panic!("{toolchain:?} compiles no {language:?}: {}", self.name),
         };
         let mut flags: Vec<&str> =

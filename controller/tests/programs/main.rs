@@ -4,6 +4,7 @@
 //! `WMTRACE_TEST_EXECUTIONS` says how many executions a program that is right must survive, over all strategies
 //! (140; `scripts/test-long` takes 2,000), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
 
+mod aarch64;
 mod build;
 mod clean;
 mod determinism;

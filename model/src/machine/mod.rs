@@ -23,6 +23,7 @@ mod mutants;
 mod perform;
 mod plain;
 mod spin;
+mod stale;
 
 pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 
@@ -38,6 +39,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use perform::Flight;
 use spin::{Spinning, Watch};
+use stale::Stale;
 
 /// The program's memory, as the engine can read it.
 pub trait Memory {
@@ -75,6 +77,7 @@ struct Thread {
     slept: u64,
     sleeps_in: Option<Op>,
     watch: Watch,
+    stale: Stale,
     spinning: Spinning,
     /// Whether it is counted in [`Machine::doubtful`].
     doubtful: bool,
@@ -260,6 +263,7 @@ impl<S: Strategy> Machine<S> {
             slept: 0,
             sleeps_in: None,
             watch: Watch::default(),
+            stale: Stale::default(),
             spinning: Spinning::No,
             doubtful: false,
             epoch: 1,
@@ -486,7 +490,8 @@ impl<S: Strategy> Machine<S> {
         self.steps += 1;
         match choice.agent {
             Agent::Thread(thread) => {
-                self.communications += u64::from(choice.op.communicates());
+                // A thread that is alone has nobody to communicate with.
+                self.communications += u64::from(choice.op.communicates() && self.threads.len() > 1);
                 self.run(thread, memory)
             }
             Agent::Buffer(thread, place) => self.commit(thread, place, memory),
@@ -644,6 +649,11 @@ impl<S: Strategy> Machine<S> {
         })
     }
 
+    /// Whether the thread holds stores back.
+    pub fn holds(&self, thread: ThreadId) -> bool {
+        matches!(&self.model, Model::Buffered(buffered) if buffered.held(thread) > 0)
+    }
+
     /// Makes the thread's held stores visible, one a call, before something that the kernel or another thread
     /// could see. `None` when there are none (left).
     pub fn flush(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Option<Step> {
@@ -766,6 +776,6 @@ fn op_is_sane(op: &Op) -> bool {
             order.is_atomic() && failure.is_atomic() && (!failure.releases() || failure.is_sc())
         }
         Op::Fence { order } => order.is_atomic(),
-        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
+        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => true,
     }
 }

@@ -5,7 +5,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Part, PartKind, Pending, Thread, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Thread, Told};
 use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
@@ -85,6 +85,9 @@ impl<S: Strategy> Run<'_, S> {
             return self.follow(index, &insn, transfer, None);
         }
         if insn.effect.flow != Flow::Next {
+            if insn.effect.flow == Flow::Syscall && self.drains(index) {
+                return Ok(());
+            }
             return self.alone(index, &insn, &accesses);
         }
         self.stretch(index, &insn, accesses)
@@ -167,7 +170,14 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
-        let (loads, stores) = match it.kind {
+        // A store at the source is one to the model, whatever it does beside that (XCHG).
+        let kind = match it.kind {
+            AccessKind::Rmw if !it.conditional && insn.orders.get(number).is_some_and(|info| info.store) => {
+                AccessKind::Store
+            }
+            kind => kind,
+        };
+        let (loads, stores) = match kind {
             AccessKind::Load => (true, false),
             AccessKind::Store => (false, true),
             AccessKind::Rmw | AccessKind::LoadStore => (true, true),
@@ -187,7 +197,7 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = match it.kind {
+        let op = match kind {
             AccessKind::Rmw => "rmw",
             _ if stores => "store",
             _ => "load",
@@ -210,7 +220,7 @@ impl<S: Strategy> Run<'_, S> {
                 value: None,
                 redirected: false,
             };
-            match it.kind {
+            match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
                 AccessKind::LoadStore => {
@@ -235,7 +245,7 @@ impl<S: Strategy> Run<'_, S> {
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
-        let shares = !own && self.shares_stack(it);
+        let shares = !own && self.shares_stack(index, it);
         let looked = &mut self.threads[index].looked;
         if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
             looked.extend(granules(it).take(2));
@@ -248,10 +258,12 @@ impl<S: Strategy> Run<'_, S> {
         if insn.fence.is_some() && own {
             return (Role::Private, info.from);
         }
-        if shares && info.atomic == Atomic::Unsure {
-            self.hand_over(index, it.addr);
+        // Whether the runtime's accesses to a stack are atomic matters from the moment on when others look at it.
+        let own = own && !self.is_shared_stack(it);
+        let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        if own && info.atomic == Atomic::Unsure && it.kind != AccessKind::Load {
+            self.unsure.extend(granules(it).take(512));
         }
-        let unsure_is_plain = self.engine.options.unsure_is_plain || own && !self.is_shared_stack(it);
         if it.kind != AccessKind::Rmw {
             match info.atomic {
                 Atomic::No => return (Role::Plain, info.from),
@@ -271,31 +283,45 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Another thread's stack that a thread touches for the first time is shared from then on. Whether that is so.
-    fn shares_stack(&mut self, it: &Concrete) -> bool {
+    fn shares_stack(&mut self, index: usize, it: &Concrete) -> bool {
         if !self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
             return false;
         }
         let before = self.shared.len();
         self.shared.extend(granules(it).take(512));
-        let grown = self.shared.len() > before;
-        if grown {
-            // Until now its state was the owner's own. (Of those who had this stack only one has not ended.)
-            for owner in self.threads.iter().filter(|other| other.stack.contains(&it.addr)) {
-                self.machine.disturb(owner.id);
+        if self.shared.len() == before {
+            return false;
+        }
+        // What the owner has written here may have been atomic, and was taken for plain: who finds it knows all that
+        // the owner knew.
+        let publishes = self.is_c11() && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
+        let site = publishes.then(|| self.site_here(index, What::call("shares")));
+        for owner in 0..self.threads.len() {
+            let Thread { id, mode, ref stack, .. } = self.threads[owner];
+            if !stack.contains(&it.addr) {
+                continue;
+            }
+            let object = stack.start;
+            if mode != Mode::Ended {
+                // Until now its state was its own.
+                self.machine.disturb(id);
+                site.into_iter().for_each(|site| self.machine.release(id, object, site));
+            }
+            if let Some(site) = site {
+                self.machine.acquire(self.threads[index].id, object, site);
             }
         }
-        grown
+        true
     }
 
-    /// What a thread has stored on its own stack (or in its thread-local variables, which lie there) was plain until now,
-    /// although it may have been meant as atomic. Whoever looks there for the first time, and may mean it so too, knows
-    /// what the owner has done so far.
-    fn hand_over(&mut self, index: usize, addr: u64) {
-        let owner = |other: &&Thread| other.stack.contains(&addr) && !self.machine.has_ended(other.id);
-        let Some(owner) = self.threads.iter().find(owner).map(|other| other.id) else { return };
-        let site = self.site_here(index, What::call("shares"));
-        self.machine.release(owner, addr, site);
-        self.machine.acquire(self.threads[index].id, addr, site);
+    /// The thread ends: who looks at its stack from now on knows what it knew, if it may have meant that.
+    pub(super) fn leaves_stack(&mut self, index: usize) {
+        let Thread { id, ref stack, .. } = self.threads[index];
+        let object = stack.start;
+        if self.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
+            let site = self.site_here(index, What::call("exit"));
+            self.machine.release(id, object, site);
+        }
     }
 
     /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
@@ -403,6 +429,9 @@ impl<S: Strategy> Run<'_, S> {
         // What cannot be read faults: let it.
         let Some(memory) = memory else { return self.alone(index, insn, &Accesses::default()) };
         let target = transfer.target(&regs, memory, next);
+        if loaded.is_none() && !self.sea.covers(target) && self.drains(index) {
+            return Ok(());
+        }
         if transfer.is_call() {
             let sp = regs.rsp.wrapping_sub(8);
             let before = self.written_before(index, &[(sp, 8)]);
@@ -429,6 +458,17 @@ impl<S: Strategy> Run<'_, S> {
             self.leaves_by_linker(index, regs.rip, slot);
         }
         Ok(())
+    }
+
+    /// Under PSO and PSLO: a thread that is about to leave managed code stops first if it holds stores back. Others
+    /// may run, and its stores become visible in any order, before it does; what is left then, the machine commits.
+    fn drains(&mut self, index: usize) -> bool {
+        let holds = self.machine.holds(self.threads[index].id);
+        if holds {
+            let site = self.site_here(index, What::call("leaves"));
+            self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
+        }
+        holds
     }
 
     /// One instruction that cannot be part of a stretch and is not followed: stepped by the processor.

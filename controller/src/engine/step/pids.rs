@@ -11,7 +11,7 @@ use wmtrace_model::strategy::Strategy;
 
 /// Which arguments of a system call are numbers of processes, threads or groups.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-fn numbers(call: &Syscall) -> &'static [usize] {
+pub(in crate::engine) fn numbers(call: &Syscall) -> &'static [usize] {
     use libc::*;
     match call.number as i64 {
         SYS_kill | SYS_tkill | SYS_rt_sigqueueinfo | SYS_getpgid | SYS_getsid | SYS_pidfd_open => &[0],
@@ -30,7 +30,7 @@ fn numbers(call: &Syscall) -> &'static [usize] {
 }
 
 /// Whether the result of a system call is such a number.
-fn returns_number(number: i64) -> bool {
+pub(in crate::engine) fn returns_number(number: i64) -> bool {
     matches!(
         number,
         libc::SYS_getppid | libc::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid | libc::SYS_setsid

@@ -2,10 +2,12 @@
 
 use super::calls::Kind;
 use super::modules::Module;
+use super::native::Patience;
 use super::sea::Sea;
 use super::sites::{StackId, What};
 use super::thread::{Mode, Pending, Syscall, Thread};
 use super::time::Clock;
+pub(super) use super::time::mix;
 use super::{MAX_OUTPUT, StepEngine};
 use crate::engine::{End, EngineError, Outcome, ThreadState};
 use crate::os::memory::ProcessMemory;
@@ -14,7 +16,7 @@ use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
-use wmtrace_model::op::{How, ModelKind, Op, Site, Step, Stuck, ThreadId};
+use wmtrace_model::op::{Addr, How, ModelKind, Op, Place, Site, Step, Stuck, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
 /// What the program takes for its process number. Threads count on from there. It is beyond what the kernel gives
@@ -55,6 +57,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) heap: HashMap<u64, u64>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
+    /// Bytes of stacks that their owners have written in ways that might be atomic, likewise.
+    pub(super) unsure: HashSet<u64>,
     /// Threads, by what the C library calls them.
     pub(super) handles: HashMap<u64, ThreadId>,
     pub(super) warnings: Vec<String>,
@@ -71,8 +75,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
     pub(super) deadline: Instant,
-    /// When native code that others may wait for has run for too long.
-    pub(super) patience: Option<Instant>,
+    /// How long native code that others may wait for may run.
+    pub(super) patience: Option<Patience>,
     pub(super) reaped: bool,
     /// How often threads that seem to spin for ever have been set going again.
     second_looks: u32,
@@ -122,6 +126,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             children_calls: HashMap::new(),
             heap: HashMap::new(),
             shared: HashSet::new(),
+            unsure: HashSet::new(),
             handles: HashMap::new(),
             warnings: Vec::new(),
             trace: Vec::new(),
@@ -314,11 +319,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         let site = self.site_here(index, What::call("runs"));
         self.machine.hint(self.threads[index].id);
-        // An address that nothing else has: the thread's own.
-        let at =
-            wmtrace_model::op::Place::new(wmtrace_model::op::Addr(self.threads[index].stack.start | 1), 1);
-        self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
+        self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
         Ok(())
+    }
+
+    /// An address that nothing else has.
+    pub(super) fn own_place(&self, index: usize) -> Place {
+        Place::new(Addr(self.threads[index].stack.start | 1), 1)
     }
 
     /// The thread stops before an operation.
@@ -472,7 +479,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                     interrupted = true;
                     self.deadline += std::time::Duration::from_secs(2);
                 }
-                None if self.patience.is_some_and(|patience| patience <= Instant::now()) => {
+                None if self.patience.as_mut().is_some_and(|it| it.is_over(self.process, tid)) => {
                     self.patience = None;
                     ptrace::interrupt(tid);
                 }
@@ -631,14 +638,6 @@ impl<S: Strategy> Drop for Run<'_, S> {
     fn drop(&mut self) {
         self.kill_all();
     }
-}
-
-/// Mixes a number into a hash (the finaliser of splitmix64).
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
-    let mut z = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Registers with another program counter.

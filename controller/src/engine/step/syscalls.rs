@@ -7,19 +7,19 @@
 use super::futex::error;
 use super::run::{FIRST_TID, Run, mix};
 use super::sites::What;
-use super::thread::{Mode, Syscall, Told};
+use super::thread::{Mode, Pending, Syscall, Told};
 use super::time::Clock;
 use crate::engine::{End, EngineError};
 use crate::os::proc;
 use crate::os::ptrace::{self, Resume, Stop};
 use std::time::Instant;
 use wmtrace_decoder::orders::{Atomic, Source};
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Op};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
 /// The name of a system call.
-pub(super) fn name(number: u64) -> String {
+pub(in crate::engine) fn name(number: u64) -> String {
     match syscalls::Sysno::new(number as usize) {
         Some(call) => call.name().to_owned(),
         None => format!("system call {number}"),
@@ -50,7 +50,13 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_futex => self.futex(index, &call),
             libc::SYS_sched_yield => {
                 self.machine.hint(self.threads[index].id);
-                self.skip(index, 0)
+                self.skip(index, 0)?;
+                // Others may run now; a thread that is alone need not stop.
+                if self.threads[index].mode == Mode::Running && self.end.is_none() && self.threads.len() > 1 {
+                    let site = self.site_here(index, What::call("yields"));
+                    self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+                }
+                Ok(())
             }
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time | libc::SYS_times => {
                 self.tell_time(index, &call)
@@ -100,7 +106,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) => {
                 self.take_control()?;
-                if self.park(index)? { self.pass(index, false) } else { Ok(()) }
+                if self.park(index)? { self.make_thread(index, &call) } else { Ok(()) }
             }
             libc::SYS_write | libc::SYS_writev if matches!(args[0], 1 | 2) && !self.has_room() => {
                 self.warn("output beyond 16 MiB is not kept");
@@ -182,6 +188,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
         self.name_for_program(index, &call);
+        self.asked_for_thread(index, &call)?;
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
         match call.number as i64 {
@@ -393,6 +400,35 @@ impl<S: Strategy> Run<'_, S> {
         Ok(any)
     }
 
+    /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
+    /// [`Run::ends`]): the kernel would do it once more, when somebody else may use that memory already.
+    fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let flags = self.clone_arguments(call).flags;
+        let clears = libc::CLONE_CHILD_CLEARTID as u64;
+        if flags & clears != 0 {
+            self.threads[index].clone_flags = Some(flags);
+            self.set_clone_flags(index, call, flags & !clears)?;
+        }
+        self.pass(index, false)
+    }
+
+    /// What the program asked for is as it was before the kernel was asked.
+    pub(super) fn asked_for_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        match self.threads[index].clone_flags.take() {
+            Some(flags) => self.set_clone_flags(index, call, flags),
+            None => Ok(()),
+        }
+    }
+
+    fn set_clone_flags(&mut self, index: usize, call: &Syscall, flags: u64) -> Result<(), EngineError> {
+        if call.number as i64 == libc::SYS_clone3 {
+            return Ok(self.memory.write(call.args[0], &flags.to_le_bytes())?);
+        }
+        self.threads[index].regs.rdi = flags;
+        self.threads[index].dirty = true;
+        Ok(())
+    }
+
     /// Whether a `clone` makes a thread, not a process.
     pub(super) fn clones_thread(&self, call: &Syscall) -> bool {
         let wanted = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
@@ -413,7 +449,7 @@ impl<S: Strategy> Run<'_, S> {
 
 /// Whether a system call may sleep in the kernel. What is not known may.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-fn blocks(number: i64) -> bool {
+pub(in crate::engine) fn blocks(number: i64) -> bool {
     use libc::*;
     !matches!(
         number,
@@ -475,7 +511,11 @@ fn is_address(number: i64) -> bool {
 
 /// The memory that a system call has read and written: (address, length, whether written). `None`: not known.
 #[allow(non_upper_case_globals, reason = "libc's names")]
-fn touched(call: &Syscall, result: u64, word: &dyn Fn(u64) -> Option<u64>) -> Option<Vec<(u64, u64, bool)>> {
+pub(in crate::engine) fn touched(
+    call: &Syscall,
+    result: u64,
+    word: &dyn Fn(u64) -> Option<u64>,
+) -> Option<Vec<(u64, u64, bool)>> {
     use libc::*;
     let [a, b, c, d, e, _] = call.args;
     let vector = |at: u64, count: u64, mut left: u64, store: bool| {

@@ -1,6 +1,7 @@
 //! A thread of the program as the engine sees it.
 
 use super::calls::Call;
+pub(super) use super::calls::Told;
 use super::code::Insn;
 use super::sites::StackId;
 use crate::os::Tid;
@@ -94,19 +95,6 @@ impl Part {
     }
 }
 
-/// A range that an instruction or a function touches without a choice.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    /// The instruction.
-    pub(super) pc: u64,
-    pub(super) site: Site,
-    pub(super) addr: u64,
-    pub(super) len: u64,
-    pub(super) store: bool,
-    /// On the thread's own stack, where nobody else has been.
-    pub(super) private: bool,
-}
-
 /// An instruction under way, of which the model decides some accesses.
 pub(super) struct Flight {
     pub(super) insn: Rc<Insn>,
@@ -158,6 +146,8 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
+    /// What it wants of the thread that it is making, if the kernel was asked for something else.
+    pub(super) clone_flags: Option<u64>,
     /// The address that the kernel clears when it ends.
     pub(super) clear_tid: u64,
     /// The system call that it is in.
@@ -187,9 +177,9 @@ pub(super) struct Thread {
 
 /// A system call under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Syscall {
-    pub(super) number: u64,
-    pub(super) args: [u64; 6],
+pub(in crate::engine) struct Syscall {
+    pub(in crate::engine) number: u64,
+    pub(in crate::engine) args: [u64; 6],
 }
 
 impl Thread {
@@ -215,6 +205,7 @@ impl Thread {
             calls_made: StackId::default(),
             calls: Vec::new(),
             last_pc: 0,
+            clone_flags: None,
             clear_tid: 0,
             syscall: None,
             written: 0,

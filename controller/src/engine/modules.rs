@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use wmtrace_decoder::debug::Debug;
-use wmtrace_decoder::effect::{Arch, InsnEffect};
+use wmtrace_decoder::effect::Arch;
 use wmtrace_decoder::image::Image;
 use wmtrace_decoder::orders::file::OrdersFile;
 use wmtrace_decoder::orders::{EmptyFence, Options, Orders};
-use wmtrace_decoder::x86;
+use wmtrace_decoder::{aarch64, x86};
 use wmtrace_model::op::ModelKind;
 
 use crate::engine::{EngineError, EngineOptions, ModuleInfo};
@@ -80,12 +80,17 @@ const RUNTIME: [&str; 18] = [
 const CORE: [&str; 7] = ["libc.so", "libc-", "ld-linux", "ld-musl", "ld-2", "ld.so", "libpthread"];
 
 /// All files read so far.
-#[derive(Default)]
 pub(super) struct Library {
+    arch: Arch,
     known: HashMap<String, Option<Arc<Binary>>>,
 }
 
 impl Library {
+    /// Files with code for this architecture.
+    pub(super) fn new(arch: Arch) -> Library {
+        Library { arch, known: HashMap::new() }
+    }
+
     /// The modules of a process, by address. `program` is the executable's mapped name.
     pub(super) fn modules(
         &mut self,
@@ -110,12 +115,17 @@ impl Library {
         Ok(modules)
     }
 
-    fn binary(&mut self, path: &str, options: &EngineOptions) -> Result<Option<Arc<Binary>>, EngineError> {
+    /// What a file contains; `None` if it cannot be read.
+    pub(super) fn binary(
+        &mut self,
+        path: &str,
+        options: &EngineOptions,
+    ) -> Result<Option<Arc<Binary>>, EngineError> {
         if let Some(known) = self.known.get(path) {
             return Ok(known.clone());
         }
         let binary = match files::read_shared(Path::new(path), files::MAX_BINARY) {
-            Ok(bytes) => Some(Arc::new(Binary::new(path, bytes, options)?)),
+            Ok(bytes) => Some(Arc::new(Binary::new(path, bytes, self.arch, options)?)),
             // Deleted, or a device: its code runs natively.
             Err(_) => None,
         };
@@ -142,12 +152,16 @@ impl Library {
 }
 
 impl Binary {
-    fn new(path: &str, bytes: Arc<[u8]>, options: &EngineOptions) -> Result<Binary, EngineError> {
+    fn new(path: &str, bytes: Arc<[u8]>, arch: Arch, options: &EngineOptions) -> Result<Binary, EngineError> {
         let (lowest, fixed) = layout(&bytes);
         let image =
             Image::parse(bytes).map_err(|error| EngineError::Unsupported(format!("{path}: {error}")))?;
-        if image.arch() != Arch::X86_64 {
-            return Err(EngineError::Unsupported(format!("{path} is not a program for x86-64")));
+        if image.arch() != arch {
+            let name = match arch {
+                Arch::X86_64 => "x86-64",
+                Arch::Aarch64 => "AArch64",
+            };
+            return Err(EngineError::Unsupported(format!("{path} is not a program for {name}")));
         }
         let image: &'static Image = Box::leak(Box::new(image));
         let debug: &'static Debug =
@@ -181,7 +195,8 @@ impl Binary {
             glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
-            orders_known: debug.units().0 > 0,
+            // AArch64's instructions state orders themselves.
+            orders_known: arch == Arch::Aarch64 || debug.units().0 > 0,
             lowest,
             fixed,
             name,
@@ -196,12 +211,40 @@ impl Binary {
     }
 
     fn find_fences(&mut self) {
-        let decoder = x86::Decoder::new();
-        let decode = |pc: u64, bytes: &[u8]| -> Option<InsnEffect> { decoder.decode(pc, bytes).ok() };
-        let (fences, _) = self.orders.empty_fences(&decode);
+        let (fences, _) = match self.image.arch() {
+            Arch::X86_64 => {
+                let decoder = x86::Decoder::new();
+                self.orders.empty_fences(&|pc, bytes| decoder.decode(pc, bytes).ok())
+            }
+            Arch::Aarch64 => {
+                let decoder = aarch64::Decoder::new();
+                self.orders.empty_fences(&|pc, bytes| decoder.decode(pc, bytes).ok())
+            }
+        };
         for fence in fences {
             self.fences.entry(fence.pc).or_default().push(fence);
         }
+    }
+
+    /// Where the functions of this name begin in the file.
+    pub(super) fn addresses(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.functions.get(name).into_iter().flatten().map(|&(addr, _)| addr)
+    }
+
+    /// Where the functions of this name are in the file.
+    pub(super) fn extents(&self, name: &str) -> impl Iterator<Item = Range<u64>> {
+        let sized = self.functions.get(name).into_iter().flatten().filter(|(_, size)| *size > 0);
+        sized.map(|&(addr, size)| addr..addr.saturating_add(size))
+    }
+
+    /// The name of the function to which the dynamic linker points here; the address is the file's.
+    pub(super) fn slot_name(&self, addr: u64) -> Option<&str> {
+        self.slots.get(&addr).map(String::as_str)
+    }
+
+    /// Whether the file's address is in a table of the dynamic linker's.
+    pub(super) fn is_linkage(&self, addr: u64) -> bool {
+        self.linkage.iter().any(|range| range.contains(&addr))
     }
 
     /// Its build-id, or a checksum of it.
@@ -303,7 +346,7 @@ fn layout(bytes: &[u8]) -> (u64, bool) {
     (lowest.unwrap_or(0), u16_at(16) == ET_EXEC)
 }
 
-/// Function pointers that the dynamic linker fills in (R_X86_64_JUMP_SLOT, GLOB_DAT), by their address.
+/// Function pointers that the dynamic linker fills in (JUMP_SLOT, GLOB_DAT), by their address.
 fn slots(image: &Image) -> HashMap<u64, String> {
     let mut slots = HashMap::new();
     let (Some(symbols), Some(strings)) = (image.section(".dynsym"), image.section(".dynstr")) else {
@@ -315,7 +358,11 @@ fn slots(image: &Image) -> HashMap<u64, String> {
         for entry in section.bytes().chunks_exact(24) {
             let word = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
             let (kind, symbol) = (word(8) & 0xffff_ffff, (word(8) >> 32) as usize);
-            if !matches!(kind, 6 | 7) {
+            let pointer = match image.arch() {
+                Arch::X86_64 => matches!(kind, 6 | 7),
+                Arch::Aarch64 => matches!(kind, 1025 | 1026),
+            };
+            if !pointer {
                 continue;
             }
             let name = symbol.checked_mul(24).and_then(|at| symbols.get(at..at + 4));

@@ -1,8 +1,7 @@
 //! Functions of the C runtime that the engine knows: those that synchronise, allocate, or touch ranges of memory.
 //! They run natively; the model is told what they mean at their entry and at their return.
 
-use super::thread::Told;
-use wmtrace_model::op::ThreadId;
+use wmtrace_model::op::{Site, ThreadId};
 
 /// What a function means to the model. Objects are its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,6 +145,19 @@ impl Kind {
             Kind::Ranges => "copy",
         }
     }
+}
+
+/// A range that an instruction or a function touches without a choice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// The instruction.
+    pub(super) pc: u64,
+    pub(super) site: Site,
+    pub(super) addr: u64,
+    pub(super) len: u64,
+    pub(super) store: bool,
+    /// On the thread's own stack, where nobody else has been.
+    pub(super) private: bool,
 }
 
 /// A function under way.

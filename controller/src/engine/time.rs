@@ -1,11 +1,17 @@
 //! Virtual time: it passes with what the program does, never by itself, so that each execution finds the same times.
 
-use super::run::mix;
-
 /// 2026-01-01 00:00:00 UTC, when every execution begins.
 const START: u64 = 1_767_225_600 * 1_000_000_000;
 /// How long the machine has been up by then.
 const UPTIME: u64 = 100_000 * 1_000_000_000;
+
+/// Mixes a number into a hash (the finaliser of splitmix64).
+pub(super) fn mix(hash: u64, value: u64) -> u64 {
+    let mut z = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
 
 /// The clock of an execution, and its source of random bytes.
 #[derive(Clone, Debug)]

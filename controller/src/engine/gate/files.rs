@@ -1,0 +1,101 @@
+//! The files whose code a program runs, as patched copies in memory. The files on disk stay as they are, and a program
+//! that opens its own file gets the original.
+
+use super::asm::Va;
+use super::patch::{self, Gate, List};
+use super::scan;
+use crate::engine::modules::{Binary, Library};
+use crate::engine::{EngineError, EngineOptions};
+use crate::inspect::files::{MAX_BINARY, read_shared};
+use crate::os::launch::memory_file;
+use crate::os::proc::Mapping;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What copies are called in `/proc/PID/maps`, before their number.
+const NAME: &str = "wmtrace-gate-";
+
+/// A patched copy.
+pub(super) struct Copy {
+    copy: File,
+    pub(super) path: String,
+    pub(super) binary: Arc<Binary>,
+    pub(super) flag: Va,
+    pub(super) returns: Va,
+    /// Whether it is the dynamic linker: what it opens is code.
+    pub(super) linker: bool,
+}
+
+/// All copies so far, and their gates.
+#[derive(Default)]
+pub(super) struct Files {
+    known: HashMap<String, Option<usize>>,
+    pub(super) copies: Vec<Copy>,
+    pub(super) gates: Vec<Gate>,
+}
+
+impl Files {
+    /// Where to open the copy of a file instead of the file; `None` if it is no code for AArch64.
+    pub(super) fn copy(
+        &mut self,
+        path: &str,
+        library: &mut Library,
+        options: &EngineOptions,
+    ) -> Result<Option<String>, EngineError> {
+        let number = match self.known.get(path) {
+            Some(known) => *known,
+            None => {
+                let number = self.make(path, library, options)?;
+                self.known.insert(path.to_owned(), number);
+                number
+            }
+        };
+        let ours = std::process::id();
+        Ok(number.map(|number| format!("/proc/{ours}/fd/{}", self.copies[number].copy.as_raw_fd())))
+    }
+
+    fn make(
+        &mut self,
+        path: &str,
+        library: &mut Library,
+        options: &EngineOptions,
+    ) -> Result<Option<usize>, EngineError> {
+        let Ok(mut file) = File::open(path) else { return Ok(None) };
+        let mut head = [0; 20];
+        let is_code = std::io::Read::read_exact(&mut file, &mut head).is_ok()
+            && head.starts_with(b"\x7fELF\x02\x01")
+            && matches!(head[16..18], [2 | 3, 0])
+            && head[18..20] == [183, 0];
+        if !is_code {
+            return Ok(None);
+        }
+        let os = |error: std::io::Error| EngineError::Os(format!("{path}: {error}"));
+        let bytes = read_shared(Path::new(path), MAX_BINARY).map_err(os)?;
+        let Some(binary) = library.binary(path, options)? else { return Ok(None) };
+        let found = scan::scan(&binary);
+        let number = self.copies.len();
+        let patched = patch::patch(path, &bytes, &found, number, &mut List { gates: &mut self.gates })?;
+        let mut copy = memory_file(&format!("{NAME}{number}")).map_err(os)?;
+        copy.write_all(&patched.bytes).map_err(os)?;
+        let patch::Patched { flag, returns, .. } = patched;
+        let linker = binary.core && binary.name.starts_with("ld");
+        self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, returns, linker });
+        Ok(Some(number))
+    }
+
+    /// The copy that a mapping is of.
+    pub(super) fn mapped(&self, mapping: &Mapping) -> Option<usize> {
+        let rest = mapping.name.strip_prefix("/memfd:")?.strip_prefix(NAME)?;
+        let number = rest.split(' ').next()?.parse().ok()?;
+        (number < self.copies.len()).then_some(number)
+    }
+}
+
+/// Whether a descriptor's file, as `/proc/PID/fd` names it, is a patched copy.
+pub(super) fn is_copy(name: &str) -> bool {
+    name.strip_prefix("/memfd:").is_some_and(|rest| rest.starts_with(NAME))
+}

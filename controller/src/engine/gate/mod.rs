@@ -1,0 +1,130 @@
+//! The gate engine: an unmodified AArch64 program in qemu-user, one thread at a time, one event at a time.
+//!
+//! The code that qemu runs is a patched copy ([`patch`]): instructions that matter stop in the supervisor, by a system
+//! call that the kernel points out (seccomp), outside qemu's own execution loop. So threads can be held as long as one
+//! likes, and what they read, write and find can be decided ([`access`]). Which instructions those are, [`scan`] says.
+//! Everything between runs at qemu's speed.
+//!
+//! Threads of the program are threads of qemu, one to one; the program's memory is a window of qemu's
+//! ([`qemu::WINDOW`]). System calls have gates too, so that the program's are told from qemu's own ([`syscalls`]).
+
+mod access;
+mod asm;
+mod block;
+mod code;
+mod exclusive;
+mod files;
+mod futex;
+mod library;
+mod patch;
+mod process;
+mod qemu;
+mod run;
+mod scan;
+mod syscalls;
+mod thread;
+mod unwind;
+
+use super::modules::Library;
+use super::sites::SiteTable;
+use super::world::{self, Streams};
+use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use crate::os::Tid;
+use crate::os::launch::{self, LaunchError, Start};
+use crate::os::tick::Tick;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use wmtrace_decoder::effect::Arch;
+use wmtrace_model::machine::Machine;
+use wmtrace_model::op::Site;
+use wmtrace_model::strategy::Strategy;
+
+use code::Code;
+use files::Files;
+use unwind::Unwind;
+
+/// Runs executions of one program. It and the processes that it makes belong to the thread that made it.
+pub(crate) struct GateEngine {
+    program: Program,
+    options: EngineOptions,
+    qemu: PathBuf,
+    sysroot: Option<PathBuf>,
+    library: Library,
+    files: Files,
+    code: Code,
+    unwind: Unwind,
+    sites: SiteTable,
+    streams: Streams,
+    /// The processors that the program believes to have.
+    affinity: nix::sched::CpuSet,
+    _tick: Tick,
+}
+
+impl GateEngine {
+    /// Prepares to run a program. Nothing is started yet.
+    pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<GateEngine, EngineError> {
+        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        let qemu = qemu::find(options.emulator.qemu.as_deref())?;
+        let sysroot = qemu::sysroot(options.emulator.sysroot.as_deref(), &program.path)?;
+        let affinity = launch::affinity();
+        world::pin(&affinity);
+        Ok(GateEngine {
+            program: program.clone(),
+            options: options.clone(),
+            qemu,
+            sysroot,
+            library: Library::new(Arch::Aarch64),
+            files: Files::default(),
+            code: Code::default(),
+            unwind: Unwind::default(),
+            sites: SiteTable::default(),
+            streams: Streams::new(&program.stdin).map_err(os)?,
+            affinity,
+            _tick: Tick::start().map_err(os)?,
+        })
+    }
+
+    /// Starts a qemu, stopped before its first instruction.
+    fn start(&mut self) -> Result<Tid, EngineError> {
+        self.streams.rewind().map_err(|error| EngineError::Os(error.to_string()))?;
+        let string = |bytes: &[u8]| {
+            CString::new(bytes).map_err(|_| EngineError::Input("a path contains a zero byte".to_owned()))
+        };
+        let (args, env) =
+            qemu::command(&self.qemu, self.sysroot.as_deref(), &self.program, self.options.entropy)?;
+        let start = Start {
+            path: string(self.qemu.as_os_str().as_bytes())?,
+            args,
+            env,
+            cwd: string(self.program.cwd.as_os_str().as_bytes())?,
+            stdin: &self.streams.stdin,
+            stdout: &self.streams.stdout,
+            stderr: &self.streams.stderr,
+            gates: true,
+        };
+        launch::launch(&start).map_err(|error| match error {
+            LaunchError::Exec(error) => {
+                EngineError::Input(format!("cannot run {}: {error}", self.qemu.display()))
+            }
+            error @ (LaunchError::Fork(_) | LaunchError::Trace(_)) => EngineError::Os(error.to_string()),
+        })
+    }
+}
+
+impl Engine for GateEngine {
+    fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
+        let process = self.start()?;
+        run::Run::new(self, machine, process)?.finish()
+    }
+}
+
+impl Sites for GateEngine {
+    fn site(&self, site: Site) -> SiteInfo {
+        self.sites.info(site)
+    }
+
+    fn modules(&self) -> Vec<ModuleInfo> {
+        self.library.infos()
+    }
+}

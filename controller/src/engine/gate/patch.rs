@@ -1,0 +1,377 @@
+//! A patched copy of an ELF file: instructions that matter branch to stubs, and the stubs are a segment of their own
+//! behind the others, in the place of a program header that nobody misses.
+//!
+//! A stub makes a block of registers on the stack (AArch64 has no red zone) and calls the common gate, which stores
+//! the registers there and asks the supervisor, by a `write` to a descriptor that no process has. What the supervisor
+//! finds, and may change, in the block is [`super::block`]'s. Where the thread goes on is in the block too: behind the
+//! instruction (`skip`), through it (`exec`), through it to a second gate (`post`), or to the stub again (`retry`).
+//!
+//! While a word at the beginning of the segment is 0, gates of accesses and functions let threads pass without asking;
+//! those of system calls never do.
+
+use super::asm::{self, Va};
+use super::block;
+use super::exclusive::Sequence;
+use super::scan::{Found, Wanted};
+use crate::engine::EngineError;
+use crate::engine::calls::Kind as Function;
+use crate::os::launch::GATES;
+use std::rc::Rc;
+
+/// A place where threads stop, and where they can go on. Addresses are the file's.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    /// The file, by its number.
+    pub(super) file: usize,
+    /// The instruction.
+    pub(super) at: Va,
+    pub(super) word: u32,
+    pub(super) kind: Kind,
+    /// Where the thread goes on if nothing is said: through the instruction.
+    pub(super) exec: Va,
+    pub(super) skip: Va,
+    pub(super) post: Va,
+    pub(super) retry: Va,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// The first instruction of a program or of the dynamic linker.
+    Entry,
+    /// An instruction that accesses memory, is a fence, or is of interest for another reason.
+    Insn,
+    /// A load-exclusive and all up to its store.
+    Exclusive(Rc<Sequence>),
+    /// A system call.
+    Svc,
+    /// Behind the instruction of another gate.
+    Post,
+    /// The entry of a function of the C runtime.
+    Function(Function),
+    /// A jump to a function of another module, of this name.
+    Import(Rc<str>),
+    /// A call through a register.
+    Indirect,
+    /// Where functions return to whose end matters.
+    Return,
+}
+
+impl Kind {
+    /// Whether threads stop there even while nothing else matters.
+    fn always(&self) -> bool {
+        matches!(self, Kind::Entry | Kind::Svc | Kind::Post | Kind::Return)
+    }
+}
+
+/// A file that has been patched.
+pub(super) struct Patched {
+    pub(super) bytes: Vec<u8>,
+    /// The word that says whether gates are shut.
+    pub(super) flag: Va,
+    /// Where functions return to whose end matters.
+    pub(super) returns: Va,
+}
+
+/// The alignment of the new segment: the largest page that AArch64 has.
+const ALIGN: u64 = 0x1_0000;
+
+/// The most gates of all files together.
+pub(super) const MOST: usize = 1 << 24;
+
+struct Writer {
+    base: Va,
+    words: Vec<u32>,
+    gate: Va,
+    gate_always: Va,
+}
+
+/// A branch of ours that does not reach: the file's code is too large.
+struct TooFar;
+
+impl Writer {
+    fn here(&self) -> Va {
+        self.base + 4 * self.words.len() as u64
+    }
+
+    fn push(&mut self, word: u32) {
+        self.words.push(word);
+    }
+
+    fn branch(&mut self, to: Va) -> Result<(), TooFar> {
+        self.push(asm::branch(self.here(), to).ok_or(TooFar)?);
+        Ok(())
+    }
+
+    /// The flag, and the code that all stubs share.
+    fn common(&mut self) -> Result<Va, TooFar> {
+        let flag = self.here();
+        // Shut, and 16 bytes for the word's cache line to be aligned.
+        self.words.extend([1, 0, 0, 0]);
+        self.gate_always = self.here();
+        self.push(asm::store_pair(0, 1, 0));
+        let to_save = self.words.len();
+        self.push(0);
+        self.gate = self.here();
+        self.push(asm::store_pair(0, 1, 0));
+        self.push(asm::load_literal_w0(self.here(), flag).ok_or(TooFar)?);
+        let to_pass = self.words.len();
+        self.push(0);
+        let save = self.here();
+        self.words[to_save] = asm::branch(self.base + 4 * to_save as u64, save).ok_or(TooFar)?;
+        for reg in (2..30).step_by(2) {
+            self.push(asm::store_pair(reg, reg + 1, reg * 8));
+        }
+        self.push(asm::store(asm::LR, block::NEXT as u32 * 8));
+        self.push(asm::FLAGS_TO_X0);
+        self.push(asm::store(0, block::FLAGS as u32 * 8));
+        self.push(asm::SP_TO_X1);
+        self.push(asm::store(1, block::SP as u32 * 8));
+        self.push(asm::LOAD_NUMBER);
+        self.push(asm::constant(2, block::SIZE as u32));
+        self.push(asm::constant(8, 64));
+        self.push(asm::SVC);
+        self.push(asm::load(0, block::FLAGS as u32 * 8));
+        self.push(asm::X0_TO_FLAGS);
+        for reg in (2..30).step_by(2) {
+            self.push(asm::load_pair(reg, reg + 1, reg * 8));
+        }
+        self.push(asm::load(asm::LR, block::NEXT as u32 * 8));
+        self.push(asm::load_pair(0, 1, 0));
+        self.push(asm::RET);
+        let pass = self.here();
+        self.words[to_pass] = asm::if_zero_w0(self.base + 4 * to_pass as u64, pass).ok_or(TooFar)?;
+        self.push(asm::load_pair(0, 1, 0));
+        self.push(asm::RET);
+        Ok(flag)
+    }
+
+    /// The call of the common gate: its address, and where it returns to.
+    fn stop(&mut self, number: usize, always: bool) -> Result<(Va, Va), TooFar> {
+        self.push(GATES | number as u32);
+        let entry = self.here();
+        self.push(asm::push(block::SIZE as u32));
+        self.push(asm::store(asm::LR, block::LR as u32 * 8));
+        let to = if always { self.gate_always } else { self.gate };
+        self.push(asm::call(self.here(), to).ok_or(TooFar)?);
+        Ok((entry, self.here()))
+    }
+
+    /// Takes the block away again.
+    fn leave(&mut self) {
+        self.push(asm::load(asm::LR, block::LR as u32 * 8));
+        self.push(asm::pop(block::SIZE as u32));
+    }
+
+    /// The instructions of a gate, here. What they do not fall through to: which of them branches where.
+    fn body(&mut self, found: &Found) -> Result<Vec<(usize, Va)>, TooFar> {
+        let Wanted::Exclusive(sequence) = &found.wanted else {
+            let here = self.here();
+            let moved = asm::moved(found.word, found.at, here, &mut self.words);
+            return if moved { Ok(Vec::new()) } else { Err(TooFar) };
+        };
+        let start = self.words.len();
+        let back = found.at + 4 * sequence.words.len() as u64;
+        self.words.extend(&sequence.words);
+        let targets = sequence.words.iter().enumerate().filter_map(|(index, &word)| {
+            let target = asm::target(word, found.at + 4 * index as u64)?;
+            (!(found.at..back).contains(&target)).then_some((start + index, target))
+        });
+        Ok(targets.collect())
+    }
+
+    /// A branch of a sequence leads here. Those that sequences have keep their distance in bits 5 to 23.
+    fn lands(&mut self, branch: usize) {
+        let distance = (self.words.len() - branch) as u32;
+        self.words[branch] = self.words[branch] & !(0x7_ffff << 5) | distance << 5;
+    }
+
+    /// A gate behind an instruction, from where it goes on to `to`.
+    fn post(&mut self, found: &Found, file: usize, to: Va, list: &mut List<'_>) -> Result<(), TooFar> {
+        // Over the gate's number.
+        let over = self.here() + 8;
+        self.branch(over)?;
+        let (_, exec) = self.stop(list.number(), true)?;
+        let Found { at, word, .. } = *found;
+        list.gates.push(Gate { file, at, word, kind: Kind::Post, exec, skip: exec, post: exec, retry: exec });
+        self.leave();
+        self.branch(to)
+    }
+
+    /// The stub of a gate; its entry.
+    fn stub(&mut self, found: &Found, file: usize, list: &mut List<'_>) -> Result<Va, TooFar> {
+        let kind = found.kind();
+        let (entry, exec) = self.stop(list.number(), kind.always())?;
+        let length = match &found.wanted {
+            Wanted::Exclusive(sequence) => 4 * sequence.words.len() as u64,
+            _ => 4,
+        };
+        let back = found.at + length;
+        let slot = list.gates.len();
+        let is_call = matches!(kind, Kind::Svc);
+        let at = found.at;
+        let word = if let Wanted::Outline(word) = found.wanted { word } else { found.word };
+        list.gates.push(Gate { file, at, word, kind, exec, skip: 0, post: 0, retry: 0 });
+        // A system call always stops behind, too.
+        if !is_call {
+            self.leave();
+            let exits = self.body(found)?;
+            self.branch(back)?;
+            for (branch, target) in exits {
+                self.lands(branch);
+                self.branch(target)?;
+            }
+        }
+        if found.has_post() {
+            list.gates[slot].post = self.here();
+            self.leave();
+            let exits = self.body(found)?;
+            self.post(found, file, back, list)?;
+            for (branch, target) in exits {
+                self.lands(branch);
+                self.post(found, file, target, list)?;
+            }
+        }
+        list.gates[slot].skip = self.here();
+        self.leave();
+        self.branch(back)?;
+        list.gates[slot].retry = self.here();
+        self.leave();
+        self.branch(entry)?;
+        Ok(entry)
+    }
+}
+
+/// The gates of all files: those of this one are added.
+pub(super) struct List<'a> {
+    pub(super) gates: &'a mut Vec<Gate>,
+}
+
+impl List<'_> {
+    fn number(&self) -> usize {
+        self.gates.len()
+    }
+}
+
+/// Patches a file. `found` are the instructions, by address.
+pub(super) fn patch(
+    path: &str,
+    bytes: &[u8],
+    found: &[Found],
+    file: usize,
+    list: &mut List<'_>,
+) -> Result<Patched, EngineError> {
+    let unsupported = |what: &str| EngineError::Unsupported(format!("{path}: {what}"));
+    let mut elf = Elf { bytes: bytes.to_vec() };
+    let spare = elf.spare().ok_or_else(|| unsupported("no program header that could be spared"))?;
+    let end = elf.loads().map(|header| header.addr.saturating_add(header.memory)).max();
+    let base = end.and_then(|end| end.checked_next_multiple_of(ALIGN));
+    let base = base.ok_or_else(|| unsupported("it has no segments"))?;
+    if list.gates.len() + 4 * found.len() >= MOST {
+        return Err(unsupported("too much code"));
+    }
+    let mut writer = Writer { base, words: Vec::new(), gate: 0, gate_always: 0 };
+    let too_far = |_| unsupported("code of more than 128 MiB, or a branch that cannot be moved");
+    let flag = writer.common().map_err(too_far)?;
+    let (returns, exec) = writer.stop(list.number(), true).map_err(too_far)?;
+    let kind = Kind::Return;
+    list.gates.push(Gate { file, at: returns, word: 0, kind, exec, skip: exec, post: exec, retry: exec });
+    writer.leave();
+    writer.push(asm::RET);
+    for found in found {
+        let entry = writer.stub(found, file, list).map_err(too_far)?;
+        let branch = asm::branch(found.at, entry).ok_or_else(|| too_far(TooFar))?;
+        elf.set_word(found.at, branch).ok_or_else(|| unsupported("code that is not in the file"))?;
+    }
+    let stubs: Vec<u8> = writer.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    elf.append(spare, base, &stubs);
+    Ok(Patched { bytes: elf.bytes, flag, returns })
+}
+
+/// An ELF file under change (`elf(5)`).
+struct Elf {
+    bytes: Vec<u8>,
+}
+
+/// A program header of a segment.
+struct Segment {
+    addr: u64,
+    offset: u64,
+    file: u64,
+    memory: u64,
+}
+
+const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+const PT_GNU_RELRO: u32 = 0x6474_e552;
+const PT_GNU_PROPERTY: u32 = 0x6474_e553;
+const HEADER: usize = 56;
+
+impl Elf {
+    fn u16_at(&self, at: usize) -> u16 {
+        self.bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
+    }
+
+    fn u64_at(&self, at: usize) -> u64 {
+        self.bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+    }
+
+    /// Where the program headers are in the file.
+    fn headers(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let (table, count) = (self.u64_at(32) as usize, usize::from(self.u16_at(56)));
+        let fits = self.u16_at(54) == HEADER as u16
+            && table.checked_add(count * HEADER).is_some_and(|end| end <= self.bytes.len());
+        (0..if fits { count } else { 0 }).map(move |index| table + index * HEADER)
+    }
+
+    fn kind(&self, header: usize) -> u32 {
+        self.u64_at(header) as u32
+    }
+
+    fn loads(&self) -> impl Iterator<Item = Segment> {
+        self.headers().filter(|&at| self.kind(at) == PT_LOAD).map(|at| Segment {
+            offset: self.u64_at(at + 8),
+            addr: self.u64_at(at + 16),
+            file: self.u64_at(at + 32),
+            memory: self.u64_at(at + 40),
+        })
+    }
+
+    /// A header that the program runs without: notes, or what only makes memory read-only.
+    fn spare(&self) -> Option<usize> {
+        [PT_NOTE, PT_GNU_PROPERTY, PT_GNU_RELRO]
+            .into_iter()
+            .find_map(|kind| self.headers().rev().find(|&at| self.kind(at) == kind))
+    }
+
+    fn set_word(&mut self, addr: Va, word: u32) -> Option<()> {
+        let segment = self.loads().find(|it| (it.addr..it.addr.saturating_add(it.file)).contains(&addr))?;
+        let at = usize::try_from(addr - segment.addr + segment.offset).ok()?;
+        self.bytes.get_mut(at..at + 4)?.copy_from_slice(&word.to_le_bytes());
+        Some(())
+    }
+
+    /// The spare header becomes a segment of code at `addr`, behind the other segments in the table as in memory.
+    fn append(&mut self, spare: usize, addr: Va, content: &[u8]) {
+        const READ_EXECUTE: u32 = 5;
+        let offset = (self.bytes.len() as u64).next_multiple_of(ALIGN);
+        self.bytes.resize(offset as usize, 0);
+        self.bytes.extend_from_slice(content);
+        let length = content.len() as u64;
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend(PT_LOAD.to_le_bytes());
+        header.extend(READ_EXECUTE.to_le_bytes());
+        for value in [offset, addr, addr, length, length, ALIGN] {
+            header.extend(value.to_le_bytes());
+        }
+        let last = self.headers().filter(|&at| self.kind(at) == PT_LOAD).last().unwrap_or(spare);
+        // Those between it and its new place move up, or down.
+        let place = if last < spare {
+            self.bytes.copy_within(last + HEADER..spare, last + 2 * HEADER);
+            last + HEADER
+        } else {
+            self.bytes.copy_within(spare + HEADER..last + HEADER, spare);
+            last
+        };
+        self.bytes[place..place + HEADER].copy_from_slice(&header);
+    }
+}

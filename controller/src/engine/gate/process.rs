@@ -1,0 +1,355 @@
+//! Processes and threads: how they begin, what they make, and how they end; and the files that they open.
+
+use super::block::Block;
+use super::patch::Kind;
+use super::qemu::WINDOW;
+use super::run::{FIRST_TID, Run};
+use super::syscalls::clone_arguments;
+use super::thread::{AfterWake, Mode, Pending, Slot, Thread};
+use crate::engine::sites::What;
+use crate::engine::step::thread::Syscall;
+use crate::engine::{End, EngineError};
+use crate::os::Tid;
+use crate::os::memory::ProcessMemory;
+use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
+use std::ops::Range;
+use wmtrace_model::op::{Addr, Op, Place, ThreadId};
+use wmtrace_model::order::Order;
+use wmtrace_model::strategy::Strategy;
+
+/// More processes than this is a fork bomb.
+const MAX_CHILDREN: usize = 256;
+
+/// The features of the processor that programs are told of (`asm/hwcap.h`): no SVE, SME, MOPS or RNDR, whose accesses
+/// and numbers are not under our control, and no tags of memory. Whoever uses them without asking is refused.
+const HWCAP: u64 = !(1 << 22);
+const HWCAP2: u64 = 1 << 7 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15 | 1 << 17 | 1 << 19 | 1 << 20 | 1 << 21;
+
+impl<S: Strategy> Run<'_, S> {
+    /// The program's first instruction. Its world is made the same each time: no vdso, known random bytes.
+    pub(super) fn begins(&mut self, index: usize) -> Result<(), EngineError> {
+        const AT_NULL: u64 = 0;
+        const AT_IGNORE: u64 = 1;
+        const AT_HWCAP: u64 = 16;
+        const AT_RANDOM: u64 = 25;
+        const AT_HWCAP2: u64 = 26;
+        const AT_SYSINFO_EHDR: u64 = 33;
+        self.begun = true;
+        // The stack: argc, argv, 0, envp, 0, auxiliary vector.
+        let sp = self.threads[index].regs.sp();
+        let argc = self.memory.read_u64(sp).unwrap_or(0);
+        let mut at = sp.wrapping_add(8 * argc.saturating_add(2));
+        let mut left = 1 << 20;
+        while self.memory.read_u64(at).is_some_and(|pointer| pointer != 0) && left > 0 {
+            at += 8;
+            left -= 1;
+        }
+        at += 8;
+        while let (Some(kind), Some(value)) = (self.memory.read_u64(at), self.memory.read_u64(at + 8))
+            && kind != AT_NULL
+        {
+            if kind == AT_SYSINFO_EHDR {
+                self.memory.write(at, &AT_IGNORE.to_le_bytes())?;
+            }
+            let known = match kind {
+                AT_HWCAP => HWCAP,
+                AT_HWCAP2 => HWCAP2,
+                _ => u64::MAX,
+            };
+            if value & !known != 0 {
+                self.memory.write(at + 8, &(value & known).to_le_bytes())?;
+            }
+            if kind == AT_RANDOM {
+                let bytes = [self.clock.random(), self.clock.random()].map(u64::to_le_bytes).concat();
+                self.memory.write(value, &bytes)?;
+            }
+            at += 16;
+        }
+        self.threads[index].stack = self.stack_of(sp);
+        self.threads[index].top = sp;
+        self.refresh()
+    }
+
+    fn stack_of(&self, sp: u64) -> Range<u64> {
+        // The word below the pointer: at the very top it may be another mapping's first.
+        let inside = sp.saturating_sub(8);
+        let mapping = self.mappings().into_iter().find(|mapping| mapping.contains(inside));
+        mapping.map_or(0..0, |mapping| mapping.start..mapping.end)
+    }
+
+    /// Looks again which files are loaded, and where.
+    pub(super) fn refresh(&mut self) -> Result<(), EngineError> {
+        let mappings = self.mappings();
+        self.modules = self.engine.library.modules(&mappings, &self.engine.options)?;
+        self.biases.clear();
+        for (number, copy) in self.engine.files.copies.iter().enumerate() {
+            if let Some(module) = self.modules.iter().find(|module| module.binary.path == copy.path) {
+                self.biases.insert(number, module.bias);
+            }
+        }
+        self.engine.unwind.set_modules(&self.modules);
+        if self.watching {
+            self.set_flags(true)?;
+        }
+        Ok(())
+    }
+
+    /// Shuts the gates of a file, or opens them.
+    pub(super) fn set_flag(&self, file: usize, shut: bool) -> Result<(), EngineError> {
+        let Some(bias) = self.biases.get(&file) else { return Ok(()) };
+        let at = self.engine.files.copies[file].flag.wrapping_add(*bias);
+        let value = u32::from(shut).to_le_bytes();
+        // The end of the segment may not be mapped yet, while the file is being loaded: then it is shut.
+        let mut now = [0; 4];
+        if self.memory.read(at, &mut now) && now != value {
+            self.memory.force(at, &value)?;
+        }
+        Ok(())
+    }
+
+    fn set_flags(&self, shut: bool) -> Result<(), EngineError> {
+        self.biases.keys().try_for_each(|&file| self.set_flag(file, shut))
+    }
+
+    /// The program is about to have a second thread: from now on everything counts.
+    pub(super) fn clone_thread(&mut self, index: usize) -> Result<(), EngineError> {
+        if !self.watching {
+            self.watching = true;
+            self.refresh()?;
+        }
+        let threads = self.threads.len();
+        self.making = Some(index);
+        let thread = &mut self.threads[index];
+        (thread.slot, thread.passing) = (Some(Slot::Post), true);
+        self.resume(index)?;
+        // The new one comes to the same gate.
+        let failed = self.threads[index].regs.x(0) > super::futex::error(4095);
+        while self.end.is_none() && !failed && self.threads.len() == threads {
+            self.pump(true)?;
+            if crate::os::interrupt::requested() {
+                return Err(EngineError::Interrupted);
+            }
+            if self.deadline <= std::time::Instant::now() {
+                self.end = Some(End::TimedOut);
+            }
+        }
+        self.making = None;
+        Ok(())
+    }
+
+    /// A thread that nobody knew has come to a gate.
+    pub(super) fn born(&mut self, tid: Tid, block: &Block) -> Result<usize, EngineError> {
+        let Some(maker) = self.making else {
+            return Err(EngineError::Os("a thread came from nowhere".to_owned()));
+        };
+        if block.x(0) != 0 {
+            return Err(EngineError::Os("a new thread that does not begin behind clone".to_owned()));
+        }
+        let site = self.site_here(maker, What::call("create"));
+        let parent = self.threads[maker].id;
+        let stack = self.stack_of(block.sp());
+        // Whoever had this stack before is gone: what it did there is over.
+        self.machine.foreign(parent, site, Addr(stack.start), stack.end - stack.start);
+        let id =
+            self.machine.spawn(Some(parent), site).map_err(|error| EngineError::Os(error.to_string()))?;
+        let mut thread = Thread::new(tid, id, FIRST_TID + id.0 as i32);
+        (thread.stack, thread.top) = (stack, block.sp());
+        if let Some(call) = self.threads[maker].syscall {
+            let made = clone_arguments(&call);
+            if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
+                thread.clear_tid = made.child_tid;
+            }
+            self.pointers.push((made.tls, id));
+        }
+        self.others.remove(&tid);
+        let index = self.threads.len();
+        self.by_tid.insert(tid, index);
+        self.threads.push(thread);
+        Ok(index)
+    }
+
+    /// The thread that the C library knows by this number: the address of its descriptor, which ends at the thread's
+    /// pointer (glibc and musl alike: "TLS above the thread pointer").
+    pub(super) fn by_handle(&self, handle: u64) -> Option<ThreadId> {
+        const DESCRIPTOR: u64 = 4096;
+        let near =
+            |pointer: u64| pointer.checked_sub(handle).filter(|distance| (1..=DESCRIPTOR).contains(distance));
+        // The last one: memory of threads that are gone is used again.
+        self.pointers.iter().rev().find(|(pointer, _)| near(*pointer).is_some()).map(|&(_, id)| id)
+    }
+
+    /// The thread is back from `clone`.
+    pub(super) fn cloned(&mut self, index: usize, call: &Syscall, failed: bool) -> Result<(), EngineError> {
+        let made = clone_arguments(call);
+        if failed || made.flags & libc::CLONE_THREAD as u64 == 0 {
+            return Ok(());
+        }
+        let number = self.threads.last().map_or(0, |thread| thread.virtual_tid);
+        // The program reads its threads' numbers from memory.
+        for (flag, at) in
+            [(libc::CLONE_PARENT_SETTID, made.parent_tid), (libc::CLONE_CHILD_SETTID, made.child_tid)]
+        {
+            if made.flags & flag as u64 != 0 {
+                self.memory.write(at, &number.to_le_bytes())?;
+            }
+        }
+        let thread = &mut self.threads[index];
+        thread.regs.set_x(0, number as u64);
+        thread.dirty = true;
+        Ok(())
+    }
+
+    /// Whether all other threads have ended, and this one knows it.
+    pub(super) fn is_alone(&self, index: usize) -> bool {
+        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
+        let others = self.threads.iter().enumerate().filter(|&(other, _)| other != index);
+        self.threads.len() > 1
+            && self.threads[index].calls.is_empty()
+            && self.threads[index].syscall.is_none()
+            && others.map(|(_, it)| it).all(over)
+    }
+
+    /// Only this thread is left: it runs natively until it makes another one.
+    pub(super) fn let_go(&mut self, index: usize) -> Result<(), EngineError> {
+        self.tell_passed(index);
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("alone"));
+        self.machine.alone(self.threads[index].id, site);
+        self.watching = false;
+        self.set_flags(false)?;
+        self.threads[index].reading.clear();
+        self.heap.clear();
+        self.shared.clear();
+        Ok(())
+    }
+
+    /// A file is opened: if it is code that is going to be loaded, it is the patched copy.
+    pub(super) fn opens(
+        &mut self,
+        index: Option<usize>,
+        stopped: &Stopped,
+        regs: &Regs,
+    ) -> Result<(), EngineError> {
+        let of_linker = index.is_some_and(|index| {
+            let gate = &self.engine.files.gates.get(self.threads[index].gate);
+            gate.is_some_and(|gate| {
+                matches!(gate.kind, Kind::Svc) && self.engine.files.copies[gate.file].linker
+            })
+        });
+        if self.begun && !of_linker {
+            return Ok(());
+        }
+        let plain = regs.orig_rax != libc::SYS_openat as u64;
+        let (directory, at) = if plain { (libc::AT_FDCWD, regs.rdi) } else { (regs.rdi as i32, regs.rsi) };
+        let path = self.host.c_string(at, libc::PATH_MAX as usize);
+        let Ok(path) = String::from_utf8(path) else { return Ok(()) };
+        if directory != libc::AT_FDCWD && !path.starts_with('/') {
+            return Ok(());
+        }
+        let path = self.engine.program.cwd.join(path).to_string_lossy().into_owned();
+        let engine = &mut *self.engine;
+        let Some(copy) = engine.files.copy(&path, &mut engine.library, &engine.options)? else {
+            return Ok(());
+        };
+        // Below the stack, and what lies there of leaf functions.
+        let place = (regs.rsp - 1024) & !15;
+        self.host.write(place, &[copy.as_bytes(), &[0]].concat())?;
+        let mut regs = *regs;
+        *if plain { &mut regs.rdi } else { &mut regs.rsi } = place;
+        Ok(stopped.set_regs(&regs)?)
+    }
+
+    /// A process that the program has made has stopped: it goes on, natively.
+    pub(super) fn serve_child(&mut self, tid: Tid, stop: Stop) -> Result<(), EngineError> {
+        let signal = match stop {
+            Stop::Exited(_) | Stop::Killed(_) => {
+                self.children.remove(&tid);
+                return Ok(());
+            }
+            Stop::Group => return Ok(Stopped::new(tid).resume(Resume::Listen, 0)?),
+            Stop::Signal(signal) => signal,
+            Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
+                self.children.insert(child);
+                if self.children.len() > MAX_CHILDREN {
+                    self.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
+                    self.warn(format!(
+                        "the program made more than {MAX_CHILDREN} processes, and was stopped"
+                    ));
+                }
+                if let Some(stop) = self.strangers.remove(&child) {
+                    self.serve_child(child, stop)?;
+                }
+                0
+            }
+            // At a gate: what it does is no business of the model. Its gates are open from now on.
+            Stop::Filtered => {
+                self.open_child(tid);
+                0
+            }
+            Stop::Syscall | Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,
+        };
+        Ok(Stopped::new(tid).resume(Resume::Free, signal)?)
+    }
+
+    fn open_child(&self, tid: Tid) {
+        let Ok(memory) = ProcessMemory::open_window(tid, WINDOW) else { return };
+        for (&file, bias) in &self.biases {
+            let at = self.engine.files.copies[file].flag.wrapping_add(*bias);
+            let mut now = [0; 4];
+            // One that has executed something else has no such memory.
+            if memory.read(at, &mut now) && now == 1u32.to_le_bytes() {
+                let _ = memory.force(at, &[0; 4]);
+            }
+        }
+    }
+
+    /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
+    /// woken.
+    pub(super) fn ends(&mut self, index: usize) -> Result<(), EngineError> {
+        self.flush(index)?;
+        self.leave_locks(index)?;
+        let at = self.threads[index].clear_tid;
+        if at == 0 || self.memory.read_u32(at).is_none() {
+            return self.has_ended(index);
+        }
+        let site = self.site_here(index, What::call("exit"));
+        let place = Place::new(Addr(at), 4);
+        self.pend(index, Pending::Clear { at }, Op::Store { at: place, order: Order::Release }, site, 0);
+        Ok(())
+    }
+
+    pub(super) fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        self.memory.write(at, &[0; 4])?;
+        self.retired(self.threads[index].id, 0, 0)?;
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("exit"));
+        let place = Place::new(Addr(at), 4);
+        let wake = Op::Wake { at: place, count: u32::MAX };
+        self.pend(index, Pending::Wake { then: AfterWake::End }, wake, site, 0);
+        Ok(())
+    }
+
+    /// The thread goes, and is waited for.
+    pub(super) fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
+        let site = self.site_here(index, What::call("exit"));
+        self.threads[index].calls.clear();
+        self.machine.exit(self.threads[index].id, site);
+        self.threads[index].slot = Some(Slot::Post);
+        self.start(index)?;
+        self.threads[index].mode = Mode::Ended;
+        let tid = self.threads[index].tid;
+        // The first thread of a process stays until all are gone.
+        while self.end.is_none()
+            && if tid == self.process { !self.threads[index].exiting } else { self.by_tid.contains_key(&tid) }
+        {
+            self.pump(true)?;
+            if crate::os::interrupt::requested() {
+                return Err(EngineError::Interrupted);
+            }
+            if self.deadline <= std::time::Instant::now() {
+                self.end = Some(End::TimedOut);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,397 @@
+//! Which instructions of a file get a gate.
+//!
+//! In every file: system calls. In code under the model: accesses, fences and hints, but for what is plainly private to
+//! the stack and pointers that the dynamic linker fills in; calls that may leave for other code. In the C runtime: the
+//! entries of functions that synchronise or allocate. Data among the code is left alone: what mapping symbols say is
+//! data, and what instructions load as data.
+
+use super::asm::{self, Va};
+use super::exclusive::{Sequence, sequence};
+use super::patch::Kind;
+use crate::engine::calls::{Kind as Function, STEPPED, WATCHED};
+use crate::engine::modules::Binary;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
+use wmtrace_decoder::aarch64::{Decoder, regs};
+use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Reg, RegSet, Unit};
+use wmtrace_decoder::image::Image;
+
+/// The frame pointer.
+const FP: Reg = Reg(29);
+
+/// An instruction that gets a gate.
+pub(super) struct Found {
+    pub(super) at: Va,
+    pub(super) word: u32,
+    pub(super) wanted: Wanted,
+}
+
+pub(super) enum Wanted {
+    Entry,
+    Insn {
+        accesses: bool,
+    },
+    Exclusive(Rc<Sequence>),
+    /// A call of an outline atomic, which does this.
+    Outline(u32),
+    Svc,
+    Function(Function),
+    Import(Rc<str>),
+    Indirect,
+}
+
+impl Found {
+    pub(super) fn kind(&self) -> Kind {
+        match &self.wanted {
+            Wanted::Entry => Kind::Entry,
+            Wanted::Insn { .. } | Wanted::Outline(_) => Kind::Insn,
+            Wanted::Exclusive(sequence) => Kind::Exclusive(sequence.clone()),
+            Wanted::Svc => Kind::Svc,
+            Wanted::Function(kind) => Kind::Function(*kind),
+            Wanted::Import(name) => Kind::Import(name.clone()),
+            Wanted::Indirect => Kind::Indirect,
+        }
+    }
+
+    /// Whether a thread may be asked to stop behind it.
+    pub(super) fn has_post(&self) -> bool {
+        match self.wanted {
+            Wanted::Insn { accesses } => accesses,
+            Wanted::Exclusive(_) | Wanted::Outline(_) | Wanted::Svc => true,
+            Wanted::Entry | Wanted::Function(_) | Wanted::Import(_) | Wanted::Indirect => false,
+        }
+    }
+}
+
+/// The instructions of a file that get gates, by address.
+pub(super) fn scan(binary: &Binary) -> Vec<Found> {
+    let image = binary.image;
+    let mut found: BTreeMap<Va, Found> = BTreeMap::new();
+    let data = data(image);
+    let is_data = |at: Va| data.range(..=at).next_back().is_some_and(|(_, &end)| at < end);
+    let decoder = Decoder::new();
+    let mut put = |at: Va, word: u32, wanted: Wanted| {
+        found.entry(at).or_insert(Found { at, word, wanted });
+    };
+    if let Some(word) = word_at(image, image.entry()) {
+        put(image.entry(), word, Wanted::Entry);
+    }
+    if !binary.managed {
+        for (name, kind) in WATCHED {
+            for at in binary.addresses(name) {
+                if let Some(word) = word_at(image, at).filter(|_| !is_data(at)) {
+                    put(at, word, Wanted::Function(kind));
+                }
+            }
+        }
+    }
+    let managed = if binary.managed { None } else { Some(stepped(binary)) };
+    let functions = image.functions();
+    for code in image.code() {
+        let words: Vec<u32> = code
+            .bytes
+            .bytes()
+            .chunks_exact(4)
+            .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+            .collect();
+        let linkage = code.name.contains("plt");
+        for (index, &word) in words.iter().enumerate() {
+            let at = code.addr + 4 * index as u64;
+            if asm::is_svc(word) && !is_data(at) {
+                put(at, word, Wanted::Svc);
+            }
+        }
+        if linkage {
+            if binary.managed {
+                imports(binary, code.addr, &words, &mut put);
+            }
+            continue;
+        }
+        let end = code.end();
+        let inside = |range: &Range<Va>| range.start >= code.addr && range.end <= end;
+        let parts: Vec<Range<Va>> = match &managed {
+            Some(ranges) => ranges.iter().filter(|range| inside(range)).cloned().collect(),
+            // Without sections only what unwind information calls a function is code for sure.
+            None if code.name.is_empty() => {
+                functions.iter().map(|function| function.start..function.end).filter(inside).collect()
+            }
+            None => vec![code.addr..end],
+        };
+        for part in parts {
+            let mut at = part.start;
+            // Function by function, and what lies between.
+            while at < part.end {
+                let next = functions.partition_point(|function| function.end <= at);
+                let stretch = match functions.get(next) {
+                    Some(it) if it.start <= at => (at..it.end.min(part.end), it.start == at),
+                    Some(it) => (at..it.start.min(part.end), false),
+                    None => (at..part.end, false),
+                };
+                let (range, whole) = stretch;
+                let from = ((range.start - code.addr) / 4) as usize;
+                let to = ((range.end - code.addr) / 4) as usize;
+                let stretch =
+                    Stretch { binary, decoder: &decoder, start: range.start, words: &words[from..to] };
+                stretch.scan(whole, &is_data, &mut put);
+                at = range.end.max(at + 4);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+fn word_at(image: &Image, at: Va) -> Option<u32> {
+    let bytes = image.code_at(at)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+/// Functions of the C runtime that run under the model.
+fn stepped(binary: &Binary) -> Vec<Range<Va>> {
+    STEPPED.iter().flat_map(|name| binary.extents(name)).collect()
+}
+
+/// The LSE instruction of an outline atomic (libgcc's `lse.S`): that instruction and a return, an exclusive loop and a
+/// return. It takes its operands where the caller has put them. In a stripped library the function has no name.
+fn outline(image: &Image, decoder: &Decoder, start: Va) -> Option<u32> {
+    const LONGEST: u64 = 32;
+    let (mut returns, mut exclusives, mut lse) = (0, 0, None);
+    for at in (start..start + 4 * LONGEST).step_by(4) {
+        let word = word_at(image, at)?;
+        let effect = decoder.decode(at, &word.to_le_bytes()).ok()?;
+        match effect.flow {
+            Flow::Next | Flow::Jump { .. } => {}
+            Flow::Return => returns += 1,
+            _ => return None,
+        }
+        if effect.accesses.iter().any(|access| access.kind == AccessKind::Rmw) && returns == 0 {
+            lse = Some(word);
+        }
+        exclusives += usize::from(effect.unit == Unit::BeginsExclusive);
+        if returns == 2 {
+            return lse.filter(|_| exclusives == 1);
+        }
+    }
+    None
+}
+
+/// Entries of the procedure linkage table, by what they jump to.
+fn imports(binary: &Binary, start: Va, words: &[u32], put: &mut impl FnMut(Va, u32, Wanted)) {
+    for (index, pair) in words.windows(2).enumerate() {
+        let at = start + 4 * index as u64;
+        // adrp x16, page; ldr x17, [x16, #offset]
+        let Some((16, page)) = asm::page(pair[0], at) else { continue };
+        if pair[1] & 0xffc0_03ff != 0xf940_0211 {
+            continue;
+        }
+        let slot = page.wrapping_add(u64::from(pair[1] >> 10 & 0xfff) * 8);
+        let Some(name) = binary.slot_name(slot) else { continue };
+        // Its own gate tells the same.
+        if !WATCHED.iter().any(|(watched, _)| *watched == name) {
+            put(at, pair[0], Wanted::Import(name.into()));
+        }
+    }
+}
+
+/// Data among the code: start and end.
+fn data(image: &Image) -> BTreeMap<Va, Va> {
+    let mut data = BTreeMap::new();
+    let (symbols, strings) = (image.section(".symtab"), image.section(".strtab"));
+    let mut marks: BTreeMap<Va, bool> = BTreeMap::new();
+    if let (Some(symbols), Some(strings)) = (&symbols, &strings) {
+        for symbol in symbols.bytes().chunks_exact(24) {
+            let word = |at: usize| u64::from_le_bytes(symbol[at..at + 8].try_into().expect("eight bytes"));
+            let name = (word(0) & 0xffff_ffff) as usize;
+            match strings.bytes().get(name..name + 2) {
+                Some(b"$d") => marks.insert(word(8), true),
+                Some(b"$x") => marks.insert(word(8), false),
+                _ => continue,
+            };
+        }
+    }
+    for code in image.code() {
+        let mut begun = None;
+        for (&at, &is_data) in marks.range(code.addr..code.end()) {
+            match (begun, is_data) {
+                (None, true) => begun = Some(at),
+                (Some(start), false) => {
+                    data.insert(start, at);
+                    begun = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(start) = begun {
+            data.insert(start, code.end());
+        }
+        for (index, bytes) in code.bytes.bytes().chunks_exact(4).enumerate() {
+            let word = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+            if let Some((at, len)) = asm::literal(word, code.addr + 4 * index as u64) {
+                let end = data.entry(at).or_insert(at + len);
+                *end = (*end).max(at + len);
+            }
+        }
+    }
+    data
+}
+
+/// A function, or code that belongs to none.
+struct Stretch<'a> {
+    binary: &'a Binary,
+    decoder: &'a Decoder,
+    start: Va,
+    words: &'a [u32],
+}
+
+impl Stretch<'_> {
+    fn decode(&self, index: usize) -> Option<InsnEffect> {
+        self.decoder.decode(self.start + 4 * index as u64, &self.words[index].to_le_bytes()).ok()
+    }
+
+    fn scan(&self, whole: bool, is_data: &dyn Fn(Va) -> bool, put: &mut impl FnMut(Va, u32, Wanted)) {
+        let effects: Vec<Option<InsnEffect>> =
+            (0..self.words.len()).map(|index| self.decode(index)).collect();
+        let frame = if whole { self.private_frame(&effects) } else { RegSet::EMPTY };
+        let targets: BTreeSet<Va> = effects
+            .iter()
+            .flatten()
+            .filter_map(|effect| match effect.flow {
+                Flow::Jump { target, .. } => Some(target),
+                _ => None,
+            })
+            .collect();
+        let mut pages: HashMap<u32, Va> = HashMap::new();
+        for (index, &word) in self.words.iter().enumerate() {
+            let at = self.start + 4 * index as u64;
+            if targets.contains(&at) {
+                pages.clear();
+            }
+            if is_data(at) {
+                continue;
+            }
+            if let Some(wanted) = self.wanted(index, effects[index].as_ref(), frame, &pages) {
+                put(at, word, wanted);
+            }
+            match &effects[index] {
+                Some(effect) if effect.flow == Flow::Next => {
+                    pages.retain(|&reg, _| !effect.writes.contains(Reg(reg as u8)));
+                    if let Some((reg, page)) = asm::page(word, at) {
+                        pages.insert(reg, page);
+                    }
+                }
+                Some(InsnEffect { flow: Flow::Jump { conditional: true, .. }, .. }) => {}
+                _ => pages.clear(),
+            }
+        }
+    }
+
+    fn wanted(
+        &self,
+        index: usize,
+        effect: Option<&InsnEffect>,
+        frame: RegSet,
+        pages: &HashMap<u32, Va>,
+    ) -> Option<Wanted> {
+        let (word, at) = (self.words[index], self.start + 4 * index as u64);
+        // What does not decode is refused where a thread gets there. Nothing follows from words that are no code.
+        let Some(effect) = effect else {
+            return (word >> 16 != 0).then_some(Wanted::Insn { accesses: false });
+        };
+        if effect.unit == Unit::BeginsExclusive {
+            let known = sequence(self.decoder, at, &self.words[index..]);
+            return Some(match known {
+                Some(sequence) => Wanted::Exclusive(Rc::new(sequence)),
+                None => Wanted::Insn { accesses: true },
+            });
+        }
+        // Part of a sequence; or alone, and then it fails.
+        if effect.unit == Unit::EndsExclusive {
+            return None;
+        }
+        // In the C runtime, where outline atomics are not under the model for everybody.
+        if !self.binary.managed
+            && word & 0xfc00_0000 == 0x9400_0000
+            && let Some(target) = asm::target(word, at)
+            && let Some(lse) = outline(self.binary.image, self.decoder, target)
+        {
+            return Some(Wanted::Outline(lse));
+        }
+        let lost_fence = self.binary.fences.contains_key(&at);
+        if effect.fence.is_some() || effect.waits || lost_fence || asks(word) {
+            return Some(Wanted::Insn { accesses: !effect.accesses.is_empty() });
+        }
+        if matches!(effect.flow, Flow::Call { target: None }) {
+            return Some(Wanted::Indirect);
+        }
+        let access = effect.accesses.first()?;
+        if asm::literal(word, at).is_some() {
+            return None;
+        }
+        let base = access.address.base?;
+        let last = effect.accesses.last()?;
+        if !access.atomic && (frame.contains(base) || base == regs::SP && last.address.writeback.is_some()) {
+            return None;
+        }
+        // ldr xN, [xM, #offset] after adrp xM: a pointer that the dynamic linker fills in.
+        if let Some(&page) = pages.get(&u32::from(base.0))
+            && word & 0xffc0_0000 == 0xf940_0000
+            && self.binary.is_linkage(page.wrapping_add_signed(access.address.displacement))
+        {
+            return None;
+        }
+        Some(Wanted::Insn { accesses: true })
+    }
+
+    /// The registers that only ever point into the function's own frame, if nobody else can learn the frame's address.
+    fn private_frame(&self, effects: &[Option<InsnEffect>]) -> RegSet {
+        let mut frame = RegSet::EMPTY.with(regs::SP);
+        let framed = self.words.iter().any(|&word| is_frame_setup(word));
+        if framed {
+            frame.insert(FP);
+        }
+        for (&word, effect) in self.words.iter().zip(effects) {
+            let Some(effect) = effect else { return RegSet::EMPTY };
+            let restores =
+                effect.accesses.first().is_some_and(|access| access.address.base == Some(regs::SP));
+            if framed && effect.writes.contains(FP) && !is_frame_setup(word) && !restores {
+                return RegSet::EMPTY;
+            }
+            let reads = frame.iter().any(|reg| effect.reads.contains(reg));
+            if !reads || is_frame_setup(word) {
+                continue;
+            }
+            if let Some(access) = effect.accesses.first() {
+                let based = access.address.base.is_some_and(|base| frame.contains(base));
+                // The frame pointer itself may be saved, as every function does.
+                let data = [word & 31, word >> 10 & 31];
+                let pair = effect.accesses.len() == 2;
+                let stores_frame = framed
+                    && word & 1 << 26 == 0
+                    && (data[0] == 29 || pair && data[1] == 29)
+                    && access.address.base != Some(regs::SP);
+                let index = access.address.index.is_some_and(|index| frame.contains(index.reg));
+                if !based || stores_frame || index {
+                    return RegSet::EMPTY;
+                }
+                continue;
+            }
+            // Moving the stack pointer. Signing a return address looks at it only.
+            let moves = effect.writes.iter().all(|reg| reg == regs::SP);
+            let signs = word & 0xffff_f01f == 0xd503_201f;
+            if !moves && !signs {
+                return RegSet::EMPTY;
+            }
+        }
+        frame
+    }
+}
+
+/// `mov x29, sp` or `add x29, sp, #offset`.
+fn is_frame_setup(word: u32) -> bool {
+    word & 0xff80_03ff == 0x9100_03fd
+}
+
+/// Reads of the counter and of random numbers: the engine says what they give.
+pub(super) fn asks(word: u32) -> bool {
+    matches!(word & !31, 0xd53b_e020 | 0xd53b_e040 | 0xd53b_e0c0 | 0xd53b_2400 | 0xd53b_2420)
+}

@@ -1,0 +1,78 @@
+//! The calls that led to where a thread is, by unwind information.
+
+use super::block::Block;
+use super::qemu::WINDOW;
+use crate::engine::modules::Module;
+use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
+use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
+
+/// The most frames of a stack that are looked at.
+const DEEPEST: usize = 64;
+
+/// Unwinds stacks of programs with these modules.
+pub(super) struct Unwind {
+    layout: Vec<(String, u64)>,
+    unwinder: UnwinderAarch64<Vec<u8>>,
+    cache: CacheAarch64,
+}
+
+impl Default for Unwind {
+    fn default() -> Unwind {
+        Unwind { layout: Vec::new(), unwinder: UnwinderAarch64::new(), cache: CacheAarch64::new() }
+    }
+}
+
+impl Unwind {
+    /// From now on these are the modules.
+    pub(super) fn set_modules(&mut self, modules: &[Module]) {
+        let layout: Vec<_> = modules.iter().map(|module| (module.binary.path.clone(), module.bias)).collect();
+        if layout == self.layout {
+            return;
+        }
+        *self = Unwind { layout, ..Unwind::default() };
+        for module in modules {
+            let image = module.binary.image;
+            let data = |name: &str| image.section(name).map(|bytes| bytes.bytes().to_vec());
+            let range =
+                |name: &str| image.section_range(name).map(|(start, len)| start..start.saturating_add(len));
+            let info = ExplicitModuleSectionInfo {
+                base_svma: 0,
+                text_svma: range(".text"),
+                got_svma: range(".got"),
+                eh_frame_svma: range(".eh_frame"),
+                eh_frame: data(".eh_frame"),
+                eh_frame_hdr_svma: range(".eh_frame_hdr"),
+                eh_frame_hdr: data(".eh_frame_hdr"),
+                ..ExplicitModuleSectionInfo::default()
+            };
+            let name = module.binary.name.clone();
+            let range = module.start..module.end;
+            self.unwinder.add_module(framehop::Module::new(name, range, module.bias, info));
+        }
+    }
+
+    /// Where the calls under way return to, innermost first. `returns` tells what a return address of ours stands for.
+    pub(super) fn callers(
+        &mut self,
+        regs: &Block,
+        mut read: impl FnMut(u64) -> Option<u64>,
+        mut returns: impl FnMut(u64) -> Option<u64>,
+    ) -> Vec<u64> {
+        let mask = PtrAuthMask::from_max_known_address(WINDOW.len);
+        let mut at = UnwindRegsAarch64::new_with_ptr_auth_mask(mask, regs.x(30), regs.sp(), regs.x(29));
+        let mut address = FrameAddress::from_instruction_pointer(regs.pc);
+        let mut read = |addr: u64| read(addr).ok_or(());
+        let mut found = Vec::new();
+        while found.len() < DEEPEST {
+            let Ok(Some(ret)) = self.unwinder.unwind_frame(address, &mut at, &mut self.cache, &mut read)
+            else {
+                break;
+            };
+            let ret = returns(ret).unwrap_or(ret);
+            let Some(next) = FrameAddress::from_return_address(ret) else { break };
+            found.push(ret);
+            address = next;
+        }
+        found
+    }
+}

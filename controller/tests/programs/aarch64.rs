@@ -1,0 +1,187 @@
+//! Programs for AArch64, in qemu-user: the same programs as for x86-64, cross-compiled, with the same verdicts.
+
+use crate::build::{
+    CROSS, CROSS_LLSC, CROSS_LSE, CROSS_NO_PIE, CROSS_O0, CROSS_RCPC, CROSS_STATIC, CROSS_STRIPPED, Flavour,
+};
+use crate::run::{Directory, Report};
+use crate::source::{Language, Source, Variant, for_each};
+
+/// As many executions as x86-64's bugs need; the rarest of these programs fails in one of 30 by the default strategy.
+const EXECUTIONS: u64 = 400;
+
+/// Programs of which the engine says that it does not support what they do, and what it says.
+const REFUSED: [(&str, &str); 3] = [
+    ("odd/changes_itself.c", "code that the program may change"),
+    ("odd/exec.c", "execve in a program for AArch64"),
+    ("odd/pi_mutex.c", "the futex operation"),
+];
+
+/// Programs that are x86-64's alone (their instructions), or need what is a named gap (docs/GATE.md): processes that
+/// know the program by its number; real-time timers; memory that fills.
+const ELSEWHERE: [&str; 10] = [
+    "odd/avx.c",
+    "odd/rep_movs.c",
+    "odd/cas16.c",
+    "odd/names_itself.c",
+    "odd/fork_bomb.c",
+    "odd/fork_chain.c",
+    "odd/itimer.c",
+    "odd/many_threads.c",
+    "odd/dlopen.c",
+    "odd/daemonise.c",
+];
+
+fn sources(directory: &str) -> Vec<Source> {
+    let mut sources = Source::all(directory);
+    let elsewhere =
+        |name: &str| ELSEWHERE.contains(&name) || REFUSED.iter().any(|(refused, _)| *refused == name);
+    sources.retain(|source| source.language != Language::Rust && !elsewhere(&source.name));
+    sources
+}
+
+fn is_found(source: &Source, flavour: Flavour) -> Result<(), String> {
+    let directory = Directory::new("aarch64");
+    let built = source.build(Variant::Buggy, flavour);
+    let options = format!("-n {EXECUTIONS} --expect-exit {} {}", source.status, source.options.join(" "));
+    let report = directory.report_with(&source.stdin, &options, &built)?;
+    let kinds = report.kinds();
+    if kinds.is_empty() || !kinds.iter().all(|kind| source.expect.iter().any(|expected| expected == kind)) {
+        return Err(format!("expected {:?}, not {kinds:?}: {}", source.expect, report.value()));
+    }
+    let value = report.value();
+    if (&value["arch"], &value["engine"]) != (&"aarch64".into(), &"gate".into()) {
+        return Err(format!("not by gate: {value}"));
+    }
+    let recording = report.recording(&directory);
+    let words = ["replay", "--format", "json", recording.to_str().unwrap()];
+    let replayed = Report::read(&directory.wmtrace(&words).output().unwrap())?;
+    if replayed.kinds() != kinds[..1] || replayed.bugs()[0]["sites"] != report.bugs()[0]["sites"] {
+        return Err(format!("replayed as {}, was {}", replayed.value(), report.value()));
+    }
+    Ok(())
+}
+
+fn is_clean(source: &Source, flavour: Flavour, runs: u64, strategy: &str) -> Result<(), String> {
+    let directory = Directory::new("aarch64-clean");
+    let built = source.build(Variant::Right, flavour);
+    let (status, options) = (source.status, source.options.join(" "));
+    let options = format!("--strategy {strategy} -n {runs} --keep-going --expect-exit {status} {options}");
+    directory.report_with(&source.stdin, &options, &built)?.is_clean(runs)
+}
+
+fn name(source: &Source) -> String {
+    source.name.clone()
+}
+
+#[test]
+fn verdicts() {
+    let mut wrong = sources("verdicts");
+    wrong.retain(|source| source.has(Variant::Buggy));
+    for_each(&wrong, name, |source| is_found(source, CROSS));
+}
+
+#[test]
+fn right_programs() {
+    let mut all = sources("verdicts");
+    all.extend(sources("patterns"));
+    for_each(&all, name, |source| is_clean(source, CROSS, 8, "random"));
+}
+
+#[test]
+#[ignore = "long: scripts/test-long runs it"]
+fn patterns() {
+    let mut wrong = sources("patterns");
+    wrong.retain(|source| source.has(Variant::Buggy));
+    for_each(&wrong, name, |source| is_found(source, CROSS));
+}
+
+#[test]
+#[ignore = "long: scripts/test-long runs it"]
+fn odd() {
+    for_each(&sources("odd"), name, |source| is_clean(source, CROSS, 20, "pctwm"));
+}
+
+/// Every way to compile atomics, static and not, unoptimised and stripped.
+#[test]
+fn flavours() {
+    let all = [CROSS_LLSC, CROSS_LSE, CROSS_RCPC, CROSS_NO_PIE, CROSS_O0, CROSS_STATIC, CROSS_STRIPPED];
+    let table: Vec<_> = ["patterns/spinlock.cpp", "patterns/refcount.cpp"]
+        .iter()
+        .flat_map(|program| all.map(|flavour| (Source::named(program), flavour)))
+        .collect();
+    let name = |(source, flavour): &(Source, Flavour)| format!("{} {flavour:?}", source.name);
+    for_each(&table, name, |(source, flavour)| is_clean(source, *flavour, 5, "random"));
+    for flavour in [CROSS_LLSC, CROSS_LSE, CROSS_RCPC, CROSS_NO_PIE, CROSS_O0] {
+        is_found(&Source::named("patterns/spinlock.cpp"), flavour).unwrap();
+    }
+}
+
+/// What is not supported is said, by its name and place, and is a tool error.
+#[test]
+fn refused() {
+    for (program, what) in REFUSED {
+        let directory = Directory::new("refused");
+        let built = Source::named(program).build(Variant::Right, CROSS);
+        let output = directory.test("-n 1", &built).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{program}: {said}");
+        assert!(said.contains(what) && said.contains("unsupported: "), "{program}: {said}");
+        assert_eq!(directory.strays(), []);
+    }
+}
+
+/// Store buffering without order: no read of pctwm at depth 0 sees the other thread's store.
+#[test]
+fn store_buffering_at_depth_0() {
+    let built = Source::named("model/sb_bare.cpp").build(Variant::Right, CROSS);
+    let report = Directory::new("sb").report("-n 50 -d 0 --keep-going", &built).unwrap();
+    assert_eq!(report.number("buggy_executions"), 50, "{}", report.value());
+}
+
+/// Each execution twice, compared event by event.
+#[test]
+fn each_seed_twice() {
+    let built = Source::named("odd/four_threads.cpp").build(Variant::Right, CROSS);
+    let report = Directory::new("verify").report("--verify -n 20 --strategy random", &built).unwrap();
+    report.is_clean(20).unwrap();
+}
+
+/// Command lines that make no sense, and machines without an emulator.
+#[test]
+fn one_line_says_what_is_missing() {
+    let directory = Directory::new("missing");
+    let program = Source::named("verdicts/assert.c").build(Variant::Right, CROSS).path;
+    let fails = |options: &[&str], path: Option<&str>, status: i32, message: &str| {
+        let mut command = directory.wmtrace(options);
+        command.arg(&program);
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{options:?}: {said}");
+        assert!(said.contains(message), "{options:?}: {said}");
+    };
+    fails(&["--model", "tso"], None, 2, "makes no sense for AArch64");
+    fails(&["--arch", "x86_64"], None, 2, "a program for aarch64");
+    fails(&["--engine", "step"], None, 2, "a program for aarch64");
+    fails(&["--sysroot", "/nowhere"], None, 2, "no /lib/ld-linux-aarch64.so.1 in it");
+    fails(&["--qemu", "/nowhere"], None, 2, "no such file");
+    fails(&[], Some("/nowhere"), 3, "install Debian's qemu-user");
+}
+
+/// Ctrl-C in the middle of a campaign leaves nothing behind.
+#[test]
+fn interrupted() {
+    let directory = Directory::new("interrupted");
+    let built = Source::named("verdicts/timeout.c").build(Variant::Buggy, CROSS);
+    let mut child = crate::run::start(&mut directory.test("-n 100000 --timeout 30", &built));
+    assert!(crate::run::eventually(|| directory
+        .processes()
+        .iter()
+        .any(|(_, name)| name.starts_with("qemu"))));
+    let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+    assert_eq!(directory.strays(), []);
+}
