@@ -15,7 +15,7 @@
 //! A *mixed* campaign (`wmtrace PROGRAM` without a strategy and a depth) gives part of its executions to other
 //! strategies, because none is good at everything. Chances of the papers' benchmarks are in the README.
 //!
-//! - The *opening*, eight executions, is mostly the random walk. If `e` events of each of a few threads matter, it takes
+//! - The *opening*, twelve executions, is mostly the random walk. If `e` events of each of a few threads matter, it takes
 //!   the right turn at each of them with a probability that does not depend on anything else in the program: chances of
 //!   20 % to 95 % in programs of a few dozen events, which is what a unit test is. Its second execution is depth 0.
 //! - After that, of 16 executions 8 are the campaign's own (pctwm), 4 are placewm's, 3 are skewed and 1 is random.
@@ -57,7 +57,8 @@ const SKEWED: Turn = Turn::Of(StrategyKind::Skewed);
 const PLACES: Turn = Turn::Of(StrategyKind::PlaceWm);
 
 /// The first executions of a mixed campaign.
-const OPENING: [Turn; 8] = [RANDOM, OWN, RANDOM, RANDOM, RANDOM, RANDOM, SKEWED, RANDOM];
+const OPENING: [Turn; 12] =
+    [RANDOM, OWN, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, SKEWED, RANDOM, RANDOM, RANDOM];
 
 /// All others go round these.
 const ROUND: [Turn; 16] =
@@ -257,8 +258,8 @@ mod tests {
     fn a_mixed_campaign_keeps_its_shares() {
         let mut plan = plan(StrategyKind::Pctwm).mixed();
         plan.observe(4000, 2000);
-        let planned: Vec<Planned> = (0..8 + 1600).map(|_| plan.next_execution()).collect();
-        let (opening, rest) = planned.split_at(8);
+        let planned: Vec<Planned> = (0..12 + 1600).map(|_| plan.next_execution()).collect();
+        let (opening, rest) = planned.split_at(12);
         let of = |kind| rest.iter().filter(|it| it.strategy == kind).count();
         assert_eq!(
             [StrategyKind::Pctwm, StrategyKind::PlaceWm, StrategyKind::Skewed, StrategyKind::Random].map(of),
@@ -279,7 +280,7 @@ mod tests {
             .collect();
         assert_eq!(own[..10], DEPTHS, "as if there were no others");
         assert_eq!((opening[0].strategy, opening[1].parameters.depth), (StrategyKind::Random, 0));
-        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 6);
+        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 10);
     }
 
     #[test]
