@@ -193,7 +193,7 @@ impl Orders<'_> {
     fn in_c(&self, pc: u64, access: &Access, scope: &Scope<'_>) -> OrderInfo {
         let shape = scope.shape;
         let line = self.debug.line(pc);
-        let statement = line.and_then(|line| self.kept.0.texts.statement(self.debug.files(), &line));
+        let statement = line.as_ref().and_then(|line| self.kept.0.texts.statement(self.debug.files(), line));
         let Some(statement) = statement else {
             return match shape {
                 _ if access.atomic => self.lost(access),
@@ -245,7 +245,14 @@ impl Orders<'_> {
         {
             return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
         }
-        let (unknown, macros) = statement.unknown(|word| self.knows(word, scope));
+        let harmless = |word: &str| {
+            let file = line.as_ref().map_or("", |line| line.file.as_str());
+            self.kept.0.texts.is_plain_macro(self.debug.files(), file, word)
+        };
+        let typed = scope.types.iter().any(|types| types.typed());
+        // Line tables alone know nothing.
+        let (unknown, macros) =
+            statement.unknown(|word| typed && (self.knows(word, scope) || harmless(word)));
         let hidden = statement.may_hide_atomics() || macros;
         // Nothing is accessed by an empty line: the text is not what was compiled.
         let other = statement.text.trim().is_empty();
@@ -258,10 +265,9 @@ impl Orders<'_> {
         OrderInfo::plain(Source::Text)
     }
 
-    /// Whether debug information or the symbol table knows what a name in the source is. Line tables alone know nothing.
+    /// Whether debug information or the symbol table knows what a name in the source is.
     fn knows(&self, word: &str, scope: &Scope<'_>) -> bool {
-        scope.types.iter().any(|types| types.typed())
-            && (scope.types.iter().any(|types| types.knows(word)) || self.functions().contains(word))
+        scope.types.iter().any(|types| types.knows(word)) || self.functions().contains(word)
     }
 
     /// The address of an access that does not depend on registers.

@@ -3,6 +3,7 @@
 //! acquire load are the same bytes on x86-64, and so is a plain one: the instruction is all of them.
 
 use super::info::{Atomic, InsnOrders, OrderInfo, Source, Warning};
+use super::instance::is_rust;
 use super::{Chain, Orders, stronger};
 use crate::debug::demangle;
 use crate::effect::{Access, InsnEffect};
@@ -10,13 +11,14 @@ use wmtrace_model::order::Order;
 
 impl Orders<'_> {
     /// Whether a function has been folded with another one whose debug information is gone: then lld linked it, and it
-    /// has several names.
+    /// has several names. Not so in Rust, whose compiler gives functions that are the same to it, orders included, one
+    /// body itself.
     pub(super) fn has_lost_twin(&self, (unit, chain): &Chain<'_>) -> bool {
         let lld = || {
             let comment = self.image.section(".comment");
             comment.is_some_and(|comment| memchr::memmem::find(comment.bytes(), b"LLD").is_some())
         };
-        if !*self.kept.0.lld.get_or_init(lld) {
+        if is_rust(unit) || !*self.kept.0.lld.get_or_init(lld) {
             return false;
         }
         let Some(start) = chain.last().and_then(|&root| unit.nodes[root as usize].entry_pc) else {

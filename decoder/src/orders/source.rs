@@ -19,6 +19,8 @@ const MAX_FILE: usize = 16 << 20;
 #[derive(Default)]
 pub(crate) struct Texts {
     files: Mutex<HashMap<String, Option<Arc<Vec<String>>>>>,
+    /// What is known of macros, by file and name.
+    macros: Mutex<HashMap<(String, String), bool>>,
 }
 
 /// A statement, and where in it the instruction is.
@@ -121,6 +123,30 @@ impl Texts {
             }
         }
         found
+    }
+
+    /// Whether a file defines a macro, on one line, and nothing in it can hide an access.
+    pub(crate) fn is_plain_macro(&self, files: &dyn Files, path: &str, name: &str) -> bool {
+        let mut known = self.macros.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let key = (path.to_owned(), name.to_owned());
+        *known.entry(key).or_insert_with(|| self.read_macro(files, path, name))
+    }
+
+    fn read_macro(&self, files: &dyn Files, path: &str, name: &str) -> bool {
+        let Some(lines) = self.file(files, path) else { return false };
+        let body = |line: &String| {
+            let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define")?;
+            let rest = rest.trim_start().strip_prefix(name)?.strip_prefix('(')?;
+            Some(rest.split_once(')')?.1.to_owned())
+        };
+        let mut bodies = lines.iter().filter_map(body).peekable();
+        let plain = |text: String| {
+            let statement = Statement { text, at: None };
+            !statement.may_hide_atomics()
+                && !statement.text.trim_end().ends_with('\\')
+                && !statement.unknown(|_| false).1
+        };
+        bodies.peek().is_some() && bodies.all(plain)
     }
 
     /// The statement that a place lies in.
@@ -455,6 +481,17 @@ mod tests {
         ];
         for (text, code) in expected {
             assert_eq!(uncommented(text), code);
+        }
+    }
+
+    #[test]
+    fn macros_of_the_same_file() {
+        let text = "#define O(x) std::memory_order_##x\n# define LOAD(p) __atomic_load_n(p, 0)\n\
+                    #define get(p) hidden(p)\n#define long(x) \\\n x\n#define two(x) x\n#define two(x) *(volatile int*)x";
+        let plain = |name: &str| Texts::default().is_plain_macro(&One(text), "a.c", name);
+        assert!(plain("O"));
+        for other in ["LOAD", "get", "long", "two", "absent"] {
+            assert!(!plain(other), "{other}");
         }
     }
 
