@@ -326,7 +326,7 @@ fn an_eager_random_walk_loses_no_outcome() {
         let program = program(&std::fs::read_to_string(&path).expect(&path));
         let mut config = Config::new(ModelKind::C11);
         config.insertion = true;
-        let mut outcomes = |eager| -> BTreeSet<_> {
+        let outcomes = |eager| -> BTreeSet<_> {
             let parameters = Parameters { eager, ..parameters(0, 1, 1, 1) };
             let run =
                 |seed| run_with(&program, config.clone(), build(StrategyKind::Random, &parameters, seed)).0;
