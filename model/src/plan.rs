@@ -17,7 +17,7 @@
 //!
 //! - The *opening*, twelve executions, is mostly the random walk. If `e` events of each of a few threads matter, it takes
 //!   the right turn at each of them with a probability that does not depend on anything else in the program: chances of
-//!   20 % to 95 % in programs of a few dozen events, which is what a unit test is. Its second execution is depth 0.
+//!   20 % to 95 % in programs of a few dozen events, which is what a unit test has. Its second execution is depth 0.
 //! - After that, of 16 executions 8 are the campaign's own (pctwm), 4 are placewm's, 3 are skewed and 1 is random.
 //!   A bug of depth `d` in 1, 2, 3 is found in each of these 16 with at least 8/16 · 2/10 = 1/10 of PCTWM's chance at
 //!   that depth, `1/(h·k_com)^d`: a factor of ten against knowing the strategy and the depth, whatever the program's
