@@ -10,6 +10,7 @@ use crate::engine::sites::What;
 use crate::engine::step::thread::Syscall;
 use crate::engine::{End, EngineError};
 use crate::os::Tid;
+use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
 use std::ops::Range;
@@ -283,7 +284,16 @@ impl<S: Strategy> Run<'_, S> {
             }
             // At a gate: what it does is no business of the model. Its gates are open from now on.
             Stop::Filtered => {
-                self.open_child(tid);
+                let regs = Stopped::new(tid).regs()?;
+                let gate = (regs.orig_rax == libc::SYS_write as u64).then(|| gate(regs.rdi)).flatten();
+                let gate = gate.and_then(|number| self.engine.files.gates.get(number as usize));
+                if gate.is_some_and(|gate| matches!(gate.kind, Kind::Return)) {
+                    let what = "a process that was made inside a function of the C runtime";
+                    return Err(EngineError::Unsupported(what.to_owned()));
+                }
+                if gate.is_some() {
+                    self.open_child(tid);
+                }
                 0
             }
             Stop::Syscall | Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,

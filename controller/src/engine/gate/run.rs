@@ -567,7 +567,8 @@ impl<'e, S: Strategy> Run<'e, S> {
                 }
                 if libc::WIFSIGNALED(status) {
                     let signal = libc::WTERMSIG(status);
-                    let thread = &self.threads[index.unwrap_or(self.current)];
+                    // All threads go at once: whose end is seen first is chance. It is the one that ran.
+                    let thread = &self.threads[self.current];
                     // SIGKILL comes from outside or from us, and hits everybody.
                     let id = (signal != libc::SIGKILL).then_some(thread.id);
                     let fault = thread.fault;
