@@ -224,7 +224,7 @@ impl<S: Strategy> Run<'_, S> {
             });
             let each = width / expected.len() as u32;
             return Some(
-                values.rev().fold(0, |all, value| all << (each * 8) % 128 | cut(u128::from(value), each)),
+                values.rev().fold(0, |all, value| (all << ((each * 8) % 128)) | cut(u128::from(value), each)),
             );
         }
         let access = insn.effect.accesses.first()?;

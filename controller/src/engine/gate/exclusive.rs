@@ -53,8 +53,8 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, words: &[u32]) -> Option<Seque
     let mut exits: Vec<(usize, Va)> = Vec::new();
     let mut compared: Vec<(u32, Expected)> = Vec::new();
     let mut store = None;
-    for index in 1..LONGEST.min(words.len()) {
-        let (word, effect) = (words[index], decode(index)?);
+    for (index, &word) in words.iter().enumerate().take(LONGEST).skip(1) {
+        let effect = decode(index)?;
         if effect.unit == Unit::EndsExclusive {
             // The same address, and a store (not CLREX).
             if effect.accesses.is_empty() || word >> 5 & 31 != base {

@@ -363,7 +363,7 @@ impl Elf {
         for value in [offset, addr, addr, length, length, ALIGN] {
             header.extend(value.to_le_bytes());
         }
-        let last = self.headers().filter(|&at| self.kind(at) == PT_LOAD).last().unwrap_or(spare);
+        let last = self.headers().rfind(|&at| self.kind(at) == PT_LOAD).unwrap_or(spare);
         // Those between it and its new place move up, or down.
         let place = if last < spare {
             self.bytes.copy_within(last + HEADER..spare, last + 2 * HEADER);

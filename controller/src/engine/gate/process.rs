@@ -121,7 +121,7 @@ impl<S: Strategy> Run<'_, S> {
         let threads = self.threads.len();
         self.making = Some(index);
         let thread = &mut self.threads[index];
-        (thread.slot, thread.passing) = (Some(Slot::Post), true);
+        thread.slot = Some(Slot::Post);
         self.resume(index)?;
         // The new one comes to the same gate.
         let failed = self.threads[index].regs.x(0) > super::futex::error(4095);

@@ -116,7 +116,7 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
             None if code.name.is_empty() => {
                 functions.iter().map(|function| function.start..function.end).filter(inside).collect()
             }
-            None => vec![code.addr..end],
+            None => std::iter::once(code.addr..end).collect(),
         };
         for part in parts {
             let mut at = part.start;

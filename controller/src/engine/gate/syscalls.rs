@@ -205,7 +205,7 @@ impl<S: Strategy> Run<'_, S> {
             self.name_for_kernel(index, &call);
         }
         let thread = &mut self.threads[index];
-        (thread.slot, thread.passing) = (Some(Slot::Post), true);
+        thread.slot = Some(Slot::Post);
         if !may_block {
             return self.resume(index);
         }
@@ -239,7 +239,6 @@ impl<S: Strategy> Run<'_, S> {
     /// The thread is back from a system call that the kernel has done.
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
-        self.threads[index].passing = false;
         if !numbers(&call).is_empty() || returns_number(call.number as i64) {
             self.name_for_program(index, &call);
         }
