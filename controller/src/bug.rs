@@ -10,6 +10,7 @@ use wmtrace_decoder::orders::{Atomic, Source};
 use wmtrace_model::execution::Access;
 use wmtrace_model::op::ThreadId;
 use wmtrace_model::order::Order;
+use wmtrace_model::strategy::StrategyKind;
 
 /// What kind of bug; the names are those of the JSON.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -95,15 +96,21 @@ impl Kind {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,
-    /// Modules and offsets, sorted.
-    pub(crate) places: Vec<(String, u64)>,
+    /// Source lines with their columns, or module and offset where none is known; sorted. Copies of one statement
+    /// (unrolled loops, inlined functions) are one place.
+    pub(crate) places: Vec<String>,
     pub(crate) text: String,
 }
 
 impl Key {
     pub(crate) fn new<'a>(kind: Kind, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Key {
-        let places = places.into_iter().map(|place| (place.module.clone(), place.offset));
-        let mut places: Vec<(String, u64)> = places.collect();
+        let mut places: Vec<String> = places
+            .into_iter()
+            .map(|place| match &place.file {
+                Some(file) if place.line > 0 => format!("{file}:{}:{}", place.line, place.column),
+                _ => format!("{}+{:#x}", place.module, place.offset),
+            })
+            .collect();
         places.sort_unstable();
         Key { kind, places, text: text.to_string() }
     }
@@ -219,7 +226,8 @@ pub(crate) struct Bug {
     pub(crate) count: u64,
     /// The number of the first of them, from 0.
     pub(crate) first_execution: u64,
-    /// The depth with which that was run.
+    /// The strategy and the depth with which that was run.
+    pub(crate) strategy: StrategyKind,
     pub(crate) depth: u32,
     /// Of the first occurrence.
     pub(crate) detail: Detail,
@@ -247,4 +255,32 @@ impl fmt::Display for Where<'_> {
 /// The file's own name: enough for people, who know their files.
 fn short(file: &str) -> &str {
     file.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(offset: u64, line: u32) -> Location {
+        Location {
+            module: "prog".into(),
+            offset,
+            function: None,
+            file: Some("/src/a.cc".into()),
+            line,
+            column: 3,
+            inlined: false,
+        }
+    }
+
+    /// A compiler that unrolls a loop makes many instructions of one statement: that is one bug.
+    #[test]
+    fn copies_of_a_statement_are_one_place() {
+        let key = |a: &Location, b: &Location| Key::new(Kind::Race, [a, b], "");
+        let (first, copy, other) = (place(0x10, 7), place(0x20, 7), place(0x30, 9));
+        assert_eq!(key(&first, &other), key(&other, &copy));
+        assert_ne!(key(&first, &other), key(&first, &copy));
+        let (stripped, elsewhere) = (place(0x10, 0), place(0x20, 0));
+        assert_ne!(key(&stripped, &other), key(&elsewhere, &other), "without lines, instructions tell");
+    }
 }

@@ -91,6 +91,9 @@ pub(crate) struct Saved {
     races: String,
     expect_exit: ExpectExit,
     max_events: u64,
+    #[serde(default)]
+    mo_insertion: bool,
+    /// Of the execution.
     pub(crate) strategy: String,
     /// Of the campaign; the recording has that of the execution.
     pub(crate) seed: u64,
@@ -128,7 +131,7 @@ impl Saved {
         bug: &Key,
         modules: &[ModuleInfo],
     ) -> Saved {
-        let Setup { program, engine, rules, max_events, .. } = setup;
+        let Setup { program, engine, rules, max_events, mo_insertion, .. } = setup;
         let module = |it: &ModuleInfo| Module {
             path: it.path.clone(),
             build_id: it.build_id.clone(),
@@ -157,7 +160,8 @@ impl Saved {
             races: name_of(&RACES, &rules.races),
             expect_exit: rules.expect_exit,
             max_events: *max_events,
-            strategy: order.strategy.name().to_string(),
+            mo_insertion: *mo_insertion,
+            strategy: planned.strategy.name().to_string(),
             seed: order.seed,
             depth: planned.parameters.depth,
             k: planned.parameters.k,
@@ -210,7 +214,8 @@ impl Saved {
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
         let rules = Rules { expect_exit: self.expect_exit, races };
-        Ok(Setup { target, program, engine, rules, max_events: self.max_events })
+        let (max_events, mo_insertion) = (self.max_events, self.mo_insertion);
+        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
     /// Libraries that are other builds than the recorded ones: those under the model, and the others.

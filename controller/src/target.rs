@@ -2,13 +2,14 @@
 //! its build-id, so that a recording knows its program again.
 
 use crate::cli::Arch;
-use crate::inspect::files::{self, MAX_BINARY, hex};
+use crate::inspect::files::{self, MAX_BINARY, ProgramFiles, hex};
 use nix::unistd::{AccessFlags, access};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wmtrace_decoder::debug::Debug;
 use wmtrace_decoder::image::Image;
 
 /// A program that can be tested.
@@ -96,6 +97,13 @@ pub(crate) fn examine(path: &Path, wanted: Arch) -> Result<Target, TargetError> 
         None => format!("crc32-{:08x}-{}", crc32fast::hash(&bytes), bytes.len()),
     };
     Ok(Target { path: path.to_owned(), arch, build_id })
+}
+
+/// Whether the program, or a separate file that belongs to it, says which source its code comes from.
+pub(crate) fn has_debug_information(path: &Path) -> bool {
+    let Ok(bytes) = files::read(path, MAX_BINARY) else { return false };
+    let Ok(image) = Image::parse(Arc::from(bytes)) else { return false };
+    Debug::new(&image, Arc::new(ProgramFiles::new(path))).units().0 > 0
 }
 
 /// Whether a file that can be read is an ELF file for AArch64.

@@ -36,7 +36,7 @@ fn build(compiler: &str, flags: &[&str], text: &str, name: &str) -> Option<PathB
     let source = directory.join(name);
     let output = directory.join(format!("{compiler}-{name}.bin"));
     std::fs::write(&source, text).expect("source");
-    let status = Command::new(compiler).args(flags).arg("-g").arg(&source).arg("-o").arg(&output).status();
+    let status = Command::new(compiler).arg("-g").args(flags).arg(&source).arg("-o").arg(&output).status();
     match status {
         Ok(status) => assert!(status.success(), "{compiler} {name}"),
         Err(_) => {
@@ -175,5 +175,133 @@ fn objects_on_the_stack_and_guards() {
         assert_eq!(atomics, [Order::Acquire], "{compiler}: the load of the local object and nothing else");
         let guard = found(&path, "guarded", Options::default());
         assert_eq!(guard[0], (Order::Acquire, Source::Isa, Atomic::Yes), "{compiler}: {guard:?}");
+    }
+}
+
+/// What a statement does not show: a macro's body, and what is declared elsewhere.
+const HIDDEN: &str = "
+#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define dereference(p) (*(int *volatile *)&(p))
+struct device { int before; volatile int status; };
+extern volatile int far_volatile; extern _Atomic int far_atomic; _Atomic int near; int counter;
+int by_macro(int *p) { return load_acquire(p); }
+int *by_other_macro(int **q) { return dereference(*q); }
+int by_extern(void) { return far_volatile; }
+int by_extern_atomic(void) { return far_atomic; }
+int by_near(void) { return near; }
+int by_member(struct device *d) { return d->status; }
+int by_qualifier(struct device volatile *e) { return e->before; }
+int takes(_Atomic int *p, volatile int *v) { return *p + *v; }
+int plain_pointer(int *p) { return *p; }
+int plain_other(int *v) { return *v; }
+__attribute__((noinline)) int callee(int x) { asm volatile(\"\" : \"+r\"(x)); return x; }
+int plain_call(int w) { return callee(w) + counter; /* load_acquire(x) */ }
+int main(void) { return 0; }
+";
+const ELSEWHERE: &str = "volatile int far_volatile; _Atomic int far_atomic;";
+
+/// A wrong \"plain\" is a false race: whatever hides an atomic access, and whatever debug information lacks, is unsure.
+#[test]
+fn what_a_statement_does_not_show_is_not_plain() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders_c");
+    std::fs::create_dir_all(&directory).expect("the test's directory");
+    let elsewhere = directory.join("elsewhere.c");
+    std::fs::write(&elsewhere, ELSEWHERE).expect("source");
+    let elsewhere = elsewhere.to_str().expect("a name");
+    // In turn: all of it, types in units of their own, line tables alone, everything in one unit after the fact.
+    for flags in [
+        &["-O1"][..],
+        &["-O1", "-fdebug-types-section"],
+        &["-O1", "-g1"],
+        &["-O1", "-flto", "-fno-fat-lto-objects"],
+    ] {
+        for compiler in ["gcc", "clang"] {
+            // clang's own format needs a linker that knows it.
+            if compiler == "clang" && flags.contains(&"-flto") {
+                continue;
+            }
+            let (name, flags) = (
+                format!("hidden{}.c", flags.concat()),
+                [flags, &[elsewhere, "-Wl,--export-dynamic"]].concat(),
+            );
+            let Some(path) = build(compiler, &flags, HIDDEN, &name) else { continue };
+            let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
+            let kept = |function: &&str| image.symbols().iter().any(|symbol| symbol.name == *function);
+            let all = |function: &str| found(&path, function, Options::default());
+            let hidden = [
+                "by_macro",
+                "by_other_macro",
+                "by_extern",
+                "by_extern_atomic",
+                "by_near",
+                "by_member",
+                "by_qualifier",
+                "takes",
+            ];
+            for function in hidden.into_iter().filter(kept) {
+                // The address of what is elsewhere may come from the linker's table.
+                let last = all(function).pop().expect("an access");
+                assert_ne!(last.2, Atomic::No, "{compiler} {flags:?} {function}: {last:?}");
+            }
+            // Parameters of another function that have the same name do not count.
+            for function in ["plain_pointer", "plain_other", "plain_call"].into_iter().filter(kept) {
+                let plain = all(function).pop().expect("an access").2;
+                let typed = !flags.contains(&"-g1");
+                assert_eq!(
+                    plain,
+                    if typed { Atomic::No } else { Atomic::Unsure },
+                    "{compiler} {flags:?} {function}"
+                );
+            }
+        }
+    }
+}
+
+const FOLDED: &str = "#include <atomic>
+#ifdef LLD
+asm(\".ident \\\"Linker: LLD 14.0.6\\\"\");
+#else
+#endif
+#define F extern \"C\" __attribute__((noinline, used))
+F int relaxed(std::atomic<int>* a) { return a->load(std::memory_order_relaxed); }
+#ifdef LLD
+F int acquire(std::atomic<int>* a) __attribute__((alias(\"relaxed\")));
+#else
+F int acquire(std::atomic<int>* a) { return a->load(std::memory_order_acquire); }
+F void store_relaxed(std::atomic<long>* a) { a->store(7, std::memory_order_relaxed); }
+F void store_plain(long* a) { *a = 7; }
+#endif
+int main() { return 0; }
+";
+
+/// A linker that folds identical functions: what one of them asks for, the code is.
+#[test]
+fn functions_that_share_their_code_have_the_strongest_order() {
+    let flags = ["-O2", "-ffunction-sections", "-fuse-ld=gold", "-Wl,--icf=all"];
+    if !Path::new("/usr/bin/ld.gold").exists() {
+        println!("skipped: there is no gold here");
+    } else if let Some(path) = build("g++", &flags, FOLDED, "folded.cpp") {
+        assert_eq!(
+            found(&path, "relaxed", Options::default())[0],
+            (Order::Acquire, Source::Dwarf, Atomic::Yes)
+        );
+        let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
+        let addr =
+            |name: &str| image.symbols().iter().find(|symbol| symbol.name == name).map(|symbol| symbol.addr);
+        assert_eq!(addr("relaxed"), addr("acquire"), "gold folds them");
+        assert_eq!(addr("store_relaxed"), addr("store_plain"), "gold folds them");
+        let stored = found(&path, "store_plain", Options::default());
+        assert_eq!((stored[0].0, stored[0].2), (Order::Release, Atomic::Unsure));
+        // The two orders are a contradiction, and somebody should know.
+        let debug = Debug::new(&image, Arc::new(Host));
+        let pc = addr("relaxed").expect("it is there");
+        let effect = effects::effect(pc, image.code_at(pc).expect("code")).expect("an effect");
+        let orders = Orders::new(&image, &debug, Options::default()).at(pc, &effect);
+        assert!(orders.accesses[0].warning.is_some());
+    }
+    // lld forgets the others: only their symbols are left.
+    if let Some(path) = build("g++", &["-O2", "-DLLD"], FOLDED, "lld.cpp") {
+        let (_, from, atomic) = found(&path, "relaxed", Options::default())[0];
+        assert_eq!((from, atomic), (Source::Policy, Atomic::Unsure));
     }
 }

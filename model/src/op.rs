@@ -143,6 +143,8 @@ pub enum Op {
         /// The object.
         at: Place,
     },
+    /// Let others run (`sched_yield`). No more than a point at which threads are scheduled: it is no event.
+    Yield,
     /// Wait for a thread's end and learn what it knew.
     Join {
         /// The thread waited for.
@@ -161,7 +163,7 @@ impl Op {
             | Op::Wait { at, .. }
             | Op::Wake { at, .. }
             | Op::Sync { at } => Some(at),
-            Op::Fence { .. } | Op::Join { .. } => None,
+            Op::Fence { .. } | Op::Yield | Op::Join { .. } => None,
         }
     }
 
@@ -173,7 +175,9 @@ impl Op {
             | Op::Rmw { order, .. }
             | Op::Cas { order, .. }
             | Op::Fence { order } => order,
-            Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Order::Relaxed,
+            Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => {
+                Order::Relaxed
+            }
         }
     }
 
@@ -196,7 +200,7 @@ impl Op {
             Op::Rmw { .. } | Op::Cas { .. } | Op::Sync { .. } => true,
             Op::Store { order, .. } => order.is_sc(),
             Op::Fence { order } => order.acquires(),
-            Op::Wait { .. } | Op::Wake { .. } | Op::Join { .. } => false,
+            Op::Wait { .. } | Op::Wake { .. } | Op::Yield | Op::Join { .. } => false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What each execution of a campaign is to be: its seed and the strategy's parameters.
+//! What each execution of a campaign is to be: its seed, its strategy and the strategy's parameters.
 //!
 //! The papers ask their users for the depth `d` and for the lengths `k` and `k_com`. Here each may be left out.
 //!
@@ -6,10 +6,24 @@
 //!   because a change point beyond the end of an execution is wasted, but one that is never drawn can never find
 //!   its bug; the last ones, because one long execution should not dilute all that follow. Before anything was
 //!   observed they are [`FIRST_K`] and [`FIRST_K_COM`].
-//! - `d` then goes round the depths 0, 1, 2, 3 with weights 1 : 3 : 3 : 3. Depth 0 has few executions (one for
-//!   each order of the threads), so it needs few tries. Depth `d` needs in the order of `k_com^d` of them; equal
-//!   weights for the others cost at most a factor of four against knowing the depth, whichever it is. Depth 0
-//!   comes first: it needs no `k_com`, and tells it. PCT has no depth 0; there 1, 2, 3 have weights 4 : 3 : 3.
+//! - `d` then goes round the depths 0, 1, 2, 3 and 8 with weights 1 : 2 : 2 : 2 : 3. Depth 0 has few executions (one
+//!   for each order of the threads), so it needs few tries, and comes first: it needs no `k_com`, and tells it. Depth `d`
+//!   needs in the order of `k_com^d` of them; equal weights cost at most a factor of five against knowing the depth, if
+//!   it is at most 3. Depth 8 is for short programs (of the papers' benchmarks, most show their bug more often with eight
+//!   sinks than with the few that it needs). PCT has no depth 0 and takes 1 for it.
+//!
+//! A *mixed* campaign (`wmtrace PROGRAM` without a strategy and a depth) gives part of its executions to other
+//! strategies, because none is good at everything. Chances of the papers' benchmarks are in the README.
+//!
+//! - The *opening*, twelve executions, is mostly the random walk. If `e` events of each of a few threads matter, it takes
+//!   the right turn at each of them with a probability that does not depend on anything else in the program: chances of
+//!   20 % to 95 % in programs of a few dozen events, which is what a unit test is. Its second execution is depth 0.
+//! - After that, of 16 executions 8 are the campaign's own (pctwm), 4 are placewm's, 3 are skewed and 1 is random.
+//!   A bug of depth `d` in 1, 2, 3 is found in each of these 16 with at least 8/16 · 2/10 = 1/10 of PCTWM's chance at
+//!   that depth, `1/(h·k_com)^d`: a factor of ten against knowing the strategy and the depth, whatever the program's
+//!   length. placewm's chance depends on the number of places that threads share instead of `k_com`: its depth goes round
+//!   from 1 to the logarithm of half of `k_com`, since there are not more such places. Skewed is for bugs that need a
+//!   thread to be slow in more than one place: its chance of being late by `n` steps falls with (32/33)ⁿ, not 2⁻ⁿ.
 //!
 //! Nothing is random: what is planned follows from what was given and observed.
 
@@ -26,7 +40,49 @@ pub const FIRST_K: u32 = 64;
 pub const FIRST_K_COM: u32 = 32;
 
 /// The depths of successive executions when none was asked for.
-const DEPTHS: [u32; 10] = [0, 1, 2, 3, 1, 2, 3, 1, 2, 3];
+const DEPTHS: [u32; 10] = [0, 2, 8, 1, 3, 8, 2, 1, 3, 8];
+
+/// Who an execution of a mixed campaign belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    /// The campaign's own strategy.
+    Own,
+    /// This one.
+    Of(StrategyKind),
+}
+
+const OWN: Turn = Turn::Own;
+const RANDOM: Turn = Turn::Of(StrategyKind::Random);
+const SKEWED: Turn = Turn::Of(StrategyKind::Skewed);
+const PLACES: Turn = Turn::Of(StrategyKind::PlaceWm);
+
+/// The first executions of a mixed campaign.
+const OPENING: [Turn; 12] =
+    [RANDOM, OWN, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, SKEWED, RANDOM, RANDOM, RANDOM];
+
+/// All others go round these.
+const ROUND: [Turn; 16] =
+    [OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, RANDOM];
+
+/// Who execution `index` belongs to, and how many before it did.
+fn turn(index: u64) -> (Turn, u64) {
+    let opening = OPENING.len() as u64;
+    let at = |index: u64| match index.checked_sub(opening) {
+        None => OPENING[index as usize],
+        Some(later) => ROUND[(later % ROUND.len() as u64) as usize],
+    };
+    let turn = at(index);
+    let count = |from: u64, to: u64| (from..to).filter(|&index| at(index) == turn).count() as u64;
+    let round = ROUND.len() as u64;
+    let before = match index.checked_sub(opening) {
+        None => count(0, index),
+        Some(later) => {
+            let whole = later / round;
+            count(0, opening) + whole * count(opening, opening + round) + count(index - later % round, index)
+        }
+    };
+    (turn, before)
+}
 
 /// What was seen of an execution.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +95,13 @@ struct Observed {
 #[derive(Clone, Debug)]
 pub struct Plan {
     kind: StrategyKind,
+    /// Whether other strategies take part.
+    mixed: bool,
     depth: Option<u32>,
     k: Option<u32>,
     k_com: Option<u32>,
     history: u32,
+    eager: bool,
     seed: u64,
     /// The number of the next execution.
     next: u64,
@@ -59,6 +118,8 @@ pub struct Planned {
     pub index: u64,
     /// Its own seed.
     pub seed: u64,
+    /// The strategy that chooses.
+    pub strategy: StrategyKind,
     /// The strategy's parameters.
     pub parameters: Parameters,
 }
@@ -73,20 +134,49 @@ impl Plan {
         history: u32,
         seed: u64,
     ) -> Plan {
-        Plan { kind, depth, k, k_com, history, seed, next: 0, observed: [None; WINDOW], slot: 0 }
+        Plan {
+            kind,
+            mixed: false,
+            depth,
+            k,
+            k_com,
+            history,
+            eager: false,
+            seed,
+            next: 0,
+            observed: [None; WINDOW],
+            slot: 0,
+        }
+    }
+
+    /// Lets other strategies take part, in the executions that [`OPENING`] and [`ROUND`] give to them.
+    #[must_use]
+    pub const fn mixed(mut self) -> Plan {
+        self.mixed = true;
+        self
+    }
+
+    /// Stores that every reader may overlook need not wait: c11 with insertion.
+    #[must_use]
+    pub const fn eager(mut self, eager: bool) -> Plan {
+        self.eager = eager;
+        self
     }
 
     /// The next execution.
     pub fn next_execution(&mut self) -> Planned {
         let index = self.next;
         self.next += 1;
+        let k_com = self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM));
+        let (strategy, depth) = self.turn(index, k_com);
         let parameters = Parameters {
-            depth: self.depth_of(index),
+            depth,
             k: self.k.unwrap_or_else(|| self.largest(|o| o.events, FIRST_K)),
-            k_com: self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM)),
+            k_com,
             history: self.history,
+            eager: self.eager,
         };
-        Planned { index, seed: Rng::seed_of(self.seed, index), parameters }
+        Planned { index, seed: Rng::seed_of(self.seed, index), strategy, parameters }
     }
 
     /// An execution had so many steps, and so many communication events.
@@ -95,22 +185,30 @@ impl Plan {
         self.slot = (self.slot + 1) % WINDOW;
     }
 
-    /// The depth of an execution of the campaign; 0 for strategies that have none.
-    pub const fn depth_of(&self, index: u64) -> u32 {
-        let depth = match self.depth {
-            Some(depth) => depth,
-            None => DEPTHS[(index % DEPTHS.len() as u64) as usize],
+    /// The strategy and the depth of an execution of the campaign; depth 0 for strategies that have none.
+    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, u32) {
+        let (kind, number) = match (self.mixed, turn(index)) {
+            (true, (Turn::Of(kind), number)) => (kind, number),
+            // The executions of the campaign's own strategy go on as if there were no others.
+            (true, (Turn::Own, number)) => (self.kind, number),
+            (false, _) => (self.kind, index),
         };
-        match self.kind {
-            StrategyKind::Pctwm => depth,
-            StrategyKind::Pct if depth == 0 => 1,
-            StrategyKind::Pct => depth,
+        let round = self.depth.unwrap_or(DEPTHS[(number % DEPTHS.len() as u64) as usize]);
+        let depth = match kind {
+            StrategyKind::Pctwm => round,
+            StrategyKind::Pct => round.max(1),
+            // A place that threads share is accessed at least twice: there are no more than half as many as events.
+            StrategyKind::PlaceWm => {
+                self.depth.unwrap_or(1 + (number % u64::from((k_com / 2).max(8).ilog2())) as u32)
+            }
             StrategyKind::Random
+            | StrategyKind::Skewed
             | StrategyKind::BasicPos
             | StrategyKind::Pos
             | StrategyKind::BasicPosWm
             | StrategyKind::PosWm => 0,
-        }
+        };
+        (kind, depth)
     }
 
     /// The largest observed lately, at least 1; `first` if nothing was.
@@ -132,8 +230,11 @@ mod tests {
     fn what_was_given_stays() {
         let mut plan = Plan::new(StrategyKind::Pctwm, Some(5), Some(70), Some(40), 3, 1);
         for index in 0..30 {
-            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3 };
-            assert_eq!(plan.next_execution(), Planned { index, seed: Rng::seed_of(1, index), parameters });
+            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3, eager: false };
+            assert_eq!(
+                plan.next_execution(),
+                Planned { index, seed: Rng::seed_of(1, index), strategy: StrategyKind::Pctwm, parameters }
+            );
             plan.observe(1000, 1000);
         }
     }
@@ -142,14 +243,44 @@ mod tests {
     fn depths_go_round_with_their_weights() {
         let weights = |kind| {
             let mut plan = plan(kind);
-            let depths: Vec<u32> = (0..1000).map(|_| plan.next_execution().parameters.depth).collect();
-            assert!((0..1000).all(|index| plan.depth_of(index) == depths[index as usize]));
-            [0, 1, 2, 3].map(|depth| depths.iter().filter(|&&d| d == depth).count())
+            let planned: Vec<Planned> = (0..1000).map(|_| plan.next_execution()).collect();
+            assert!(planned.iter().all(|it| it.strategy == kind));
+            [0, 1, 2, 3, 8].map(|depth| planned.iter().filter(|it| it.parameters.depth == depth).count())
         };
-        assert_eq!(weights(StrategyKind::Pctwm), [100, 300, 300, 300]);
-        assert_eq!(weights(StrategyKind::Pct), [0, 400, 300, 300]);
-        assert_eq!(weights(StrategyKind::PosWm), [1000, 0, 0, 0]);
+        assert_eq!(weights(StrategyKind::Pctwm), [100, 200, 200, 200, 300]);
+        assert_eq!(weights(StrategyKind::Pct), [0, 300, 200, 200, 300]);
+        assert_eq!(weights(StrategyKind::PosWm), [1000, 0, 0, 0, 0]);
         assert_eq!(plan(StrategyKind::Pctwm).next_execution().parameters.depth, 0, "needs no k_com");
+    }
+
+    /// The guarantee of the module's text: after the opening, one in ten is pctwm at each of the depths 1, 2, 3.
+    #[test]
+    fn a_mixed_campaign_keeps_its_shares() {
+        let mut plan = plan(StrategyKind::Pctwm).mixed();
+        plan.observe(4000, 2000);
+        let planned: Vec<Planned> = (0..12 + 1600).map(|_| plan.next_execution()).collect();
+        let (opening, rest) = planned.split_at(12);
+        let of = |kind| rest.iter().filter(|it| it.strategy == kind).count();
+        assert_eq!(
+            [StrategyKind::Pctwm, StrategyKind::PlaceWm, StrategyKind::Skewed, StrategyKind::Random].map(of),
+            [800, 400, 300, 100]
+        );
+        for depth in [1, 2, 3] {
+            let at = |it: &&Planned| (it.strategy, it.parameters.depth) == (StrategyKind::Pctwm, depth);
+            assert_eq!(rest.iter().filter(at).count(), 160);
+        }
+        // Half of 2000 places at most: 2⁻⁹ of them is about two.
+        let places = rest.iter().filter(|it| it.strategy == StrategyKind::PlaceWm);
+        let depths: Vec<u32> = places.map(|it| it.parameters.depth).collect();
+        assert_eq!(depths[..10], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1]);
+        let own: Vec<u32> = planned
+            .iter()
+            .filter(|it| it.strategy == StrategyKind::Pctwm)
+            .map(|it| it.parameters.depth)
+            .collect();
+        assert_eq!(own[..10], DEPTHS, "as if there were no others");
+        assert_eq!((opening[0].strategy, opening[1].parameters.depth), (StrategyKind::Random, 0));
+        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 10);
     }
 
     #[test]

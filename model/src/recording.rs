@@ -198,6 +198,7 @@ pub fn fingerprint(op: &Op) -> u16 {
         Op::Wake { count, .. } => Fnv::new(6).bytes(&count.to_le_bytes()),
         Op::Join { child } => Fnv::new(7).bytes(&child.0.to_le_bytes()),
         Op::Sync { .. } => Fnv::new(8),
+        Op::Yield => Fnv::new(9),
     };
     let hash = match op.place() {
         Some(at) => hash.bytes(&at.addr.0.to_le_bytes()).bytes(&[at.width]),
@@ -363,8 +364,9 @@ mod tests {
             Op::Wake { at, count: 1 },
             Op::Join { child: ThreadId(1) },
             Op::Sync { at },
+            Op::Yield,
         ];
-        let pinned = [1333, 4580, 24986, 47072, 40086, 41705, 55976, 43756, 26892, 28770];
+        let pinned = [1333, 4580, 24986, 47072, 40086, 41705, 55976, 43756, 26892, 28770, 12010];
         assert_eq!(ops.map(|op| fingerprint(&op)), pinned);
     }
 }

@@ -53,11 +53,28 @@ fn a_call_that_synchronises_is_a_step_and_no_event() {
         let (mut machine, mut ram) = machine(model, 1);
         machine.pending(T0, Op::Sync { at: LOCK }, Site(1), 0);
         assert_eq!(runs(&mut machine, &mut ram, T0), How::default());
-        assert_eq!((machine.counts(), machine.execution().events.len()), ((0, 0), 0));
+        assert_eq!((machine.counts(), machine.execution().events.len()), ((1, 1), 0));
         machine.pending(T0, Op::Sync { at: LOCK }, Site(1), 0);
         runs(&mut machine, &mut ram, T0);
         machine.exit(T0, Site(2));
         assert_eq!(machine.next(&mut ram), Step::Finished);
+    }
+}
+
+/// Letting others run is a point at which threads are scheduled, and nothing else: no event, no communication.
+#[test]
+fn a_yield_is_a_step_and_no_event() {
+    for model in ModelKind::ALL {
+        let (mut machine, mut ram) = machine(model, 2);
+        for thread in [T0, T1] {
+            machine.pending(thread, Op::Yield, Site(1), 0);
+        }
+        assert_eq!(runs(&mut machine, &mut ram, T0), How::default());
+        machine.exit(T0, Site(2));
+        runs(&mut machine, &mut ram, T1);
+        machine.exit(T1, Site(2));
+        assert_eq!(machine.next(&mut ram), Step::Finished);
+        assert_eq!((machine.counts(), machine.execution().events.len()), ((2, 0), 2), "the threads' ends");
     }
 }
 
@@ -108,6 +125,7 @@ fn a_fault_leaves_no_trace() {
         Op::Wait { at: X, expected: 0 },
         Op::Wake { at: X, count: 1 },
         Op::Sync { at: LOCK },
+        Op::Yield,
         Op::Join { child: ThreadId(2) },
     ];
     for model in ModelKind::ALL {

@@ -404,6 +404,47 @@ fn a_loop_that_looks_elsewhere_is_no_livelock() {
     }
 }
 
+/// A signal may set it free: it goes round once more, and is stuck only if it then finds everything as it was.
+#[test]
+fn a_thread_that_was_disturbed_is_no_livelock() {
+    let mut it = Spinner::new();
+    it.machine.exit(ThreadId(1), Site(9));
+    it.about_to_read();
+    it.spins();
+    for _ in 0..3 {
+        it.about_to_read();
+        assert_eq!(it.machine.next(&mut it.ram), Step::Stuck(Stuck::Livelock));
+        assert!(it.machine.is_spinning(SPINNER));
+        it.machine.disturb(SPINNER);
+        assert!(!it.machine.is_spinning(SPINNER));
+        it.spins();
+    }
+}
+
+/// What other threads write to memory of their own is nothing to wait for; what they write elsewhere is.
+#[test]
+fn private_stores_are_no_news() {
+    for private in [true, false] {
+        let mut it = Spinner::new();
+        it.machine.pending(ThreadId(1), FENCE, Site(9), 0);
+        it.about_to_read();
+        it.spins();
+        it.machine.plain(SPINNER, Site(3), Y.addr, 4, false, &mut it.ram);
+        it.about_to_read();
+        assert!(matches!(it.machine.next(&mut it.ram), Step::Run { thread: ThreadId(1), .. }));
+        it.machine.retired(ThreadId(1), 0, 0).expect("agreed");
+        let (other, site, at) = (ThreadId(1), Site(9), Addr(0x900));
+        if private {
+            it.machine.plain_private(other, site, at, 4, true, &mut it.ram);
+        } else {
+            it.machine.plain(other, site, at, 4, true, &mut it.ram);
+        }
+        it.machine.exit(other, site);
+        let stuck = it.machine.next(&mut it.ram) == Step::Stuck(Stuck::Livelock);
+        assert_eq!(stuck, private);
+    }
+}
+
 /// A thread that counts its rounds is in another state each time, however many they are.
 #[test]
 fn counting_is_no_livelock() {

@@ -253,3 +253,39 @@ fn threads_that_sleep_for_each_other_are_a_deadlock() {
         assert_eq!(end, End::Finished, "{what}");
     }
 }
+
+/// Each round of the loop does something new, so it is not recognised as spinning. It ends all the same, also at depth 0:
+/// the store becomes visible some day, and the thread that makes it is not kept waiting for ever.
+const BUSY_WAIT: &str = r#"C busy-wait
+{}
+P0 (atomic_int* x) {
+    atomic_store_explicit(x, 1, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* n) {
+    int r = 0;
+    int round = 7;
+    while (r == 0) {
+        round = atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
+        r = atomic_load_explicit(x, memory_order_relaxed);
+    }
+}
+forall (x=1 \/ 1:round=7)"#;
+
+#[test]
+fn waits_end_that_are_not_recognised() {
+    let program = program(BUSY_WAIT);
+    let mut longest = 0;
+    for model in [ModelKind::C11, ModelKind::Tso] {
+        for kind in StrategyKind::ALL {
+            for seed in 0..10 {
+                let mut config = Config::new(model);
+                config.max_events = 10_000;
+                let strategy = build(kind, &parameters(u32::from(kind == StrategyKind::Pct), 8, 4, 1), seed);
+                let (outcome, machine) = run_with(&program, config, strategy);
+                assert_eq!(outcome.end, End::Finished, "{kind} under {model}, seed {seed}");
+                longest = longest.max(machine.events());
+            }
+        }
+    }
+    assert!(longest > 4096, "some execution depends on being fair: {longest}");
+}

@@ -94,12 +94,7 @@ mod tests {
 
     #[test]
     fn the_caller_of_the_machinery_is_blamed() {
-        let module = |path: &str, managed| ModuleInfo {
-            path: path.into(),
-            build_id: String::new(),
-            managed,
-            orders_known: true,
-        };
+        let module = |path: &str, managed| ModuleInfo { path: path.into(), build_id: String::new(), managed };
         let modules = [module("/opt/prog", true), module("/lib/libc.so.6", false)];
         let c = [
             frame("libc.so.6", "raise"),

@@ -27,8 +27,8 @@ pub(crate) fn main<L: Launch>(
         writeln!(err, "wmtrace: {}", Printable(warning))?;
     }
     let order = Order {
-        auto_model: options.model.is_none(),
         strategy: options.strategy,
+        mixed: options.mixed,
         depth: options.depth,
         events: options.events,
         history: options.history,

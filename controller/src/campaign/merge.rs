@@ -21,6 +21,11 @@ impl<'a> Merger<'a> {
         Merger { setup, order, campaign, places: BTreeMap::new() }
     }
 
+    /// Whether stores may overtake others in modification order.
+    pub(super) fn inserts(&self) -> bool {
+        self.setup.config().insertion
+    }
+
     /// Adds an execution. Whether the campaign ends with it.
     pub(super) fn add(&mut self, ran: Ran) -> bool {
         self.campaign.executions += 1;
@@ -48,6 +53,7 @@ impl<'a> Merger<'a> {
                 key: occurrence.key,
                 count: 1,
                 first_execution: ran.planned.index,
+                strategy: ran.planned.strategy,
                 depth: ran.planned.parameters.depth,
                 detail: *detail,
                 recording: None,

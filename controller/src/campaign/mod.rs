@@ -37,9 +37,9 @@ use wmtrace_model::strategy::{Parameters, StrategyKind};
 /// How much is done, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
-    /// Whether the model is still to be decided.
-    pub(crate) auto_model: bool,
     pub(crate) strategy: StrategyKind,
+    /// Whether other strategies take part.
+    pub(crate) mixed: bool,
     pub(crate) depth: Option<u32>,
     pub(crate) events: Option<u32>,
     pub(crate) history: u32,
@@ -100,7 +100,6 @@ pub(crate) fn run<L: Launch>(
     let (send_job, jobs) = channel();
     let (send_result, results) = channel();
     let jobs = Mutex::new(jobs);
-    let decided = std::sync::OnceLock::new();
     let mut campaign = Campaign {
         model: setup.engine.model,
         executions: 0,
@@ -114,24 +113,12 @@ pub(crate) fn run<L: Launch>(
         failure: None,
     };
     std::thread::scope(|scope| {
-        let work = Work {
-            jobs: &jobs,
-            results: send_result,
-            control: &control,
-            strategy: order.strategy,
-            verify: order.verify,
-        };
-        let (first, model) = pool::first(scope, launch, setup.clone(), order.auto_model, work.clone());
-        let mut workers = vec![first];
-        match model.recv() {
-            Ok(Ok(model)) => {
-                campaign.model = model;
-                let setup = decided.get_or_init(|| {
-                    let mut setup = setup.clone();
-                    setup.engine.model = model;
-                    setup
-                });
-                let rest = (1..order.jobs).map(|_| pool::another(scope, launch, setup, work.clone()));
+        let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };
+        let (tell, started) = channel();
+        let mut workers = vec![pool::worker(scope, launch, setup, work.clone(), Some(tell))];
+        match started.recv() {
+            Ok(Ok(())) => {
+                let rest = (1..order.jobs).map(|_| pool::worker(scope, launch, setup, work.clone(), None));
                 workers.extend(rest.collect::<Vec<_>>());
                 // From here on only workers can send: if all of them are gone, nobody waits.
                 drop(work);
@@ -167,6 +154,10 @@ fn rounds(
     // `-k` is the papers' k: each strategy takes the one it knows.
     let mut plan =
         Plan::new(order.strategy, order.depth, order.events, order.events, order.history, order.seed);
+    plan = plan.eager(merger.inserts());
+    if order.mixed {
+        plan = plan.mixed();
+    }
     let mut begun = 0;
     for round in 0.. {
         let size = round_size(round).min(order.runs - begun);

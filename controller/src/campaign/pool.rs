@@ -7,19 +7,15 @@
 use super::judge::Defect;
 use super::run::{Failure, Ran, Runner};
 use super::setup::Setup;
-use crate::engine::{Engine, EngineError, Sites as _};
+use crate::engine::{Engine, EngineError};
 use crate::launch::Launch;
 use crate::os::interrupt;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
-use wmtrace_model::machine::Machine;
-use wmtrace_model::op::ModelKind;
 use wmtrace_model::plan::Planned;
-use wmtrace_model::strategy::{Random, StrategyKind};
 
 /// How many executions a round has: few at first, so that estimates are soon there.
 pub(super) const fn round_size(round: u32) -> u64 {
@@ -60,69 +56,26 @@ impl Control {
 /// A worker's thread; it ends with why it could not begin. The others do its share then.
 pub(super) type Worker<'scope> = ScopedJoinHandle<'scope, Option<EngineError>>;
 
-/// Decides on the model if nobody has: c11 if the program's orders are known.
-fn start<L: Launch>(launch: &L, setup: &mut Setup, auto: bool) -> Result<L::Engine, EngineError> {
-    let mut engine = launch.launch(&setup.program, &setup.engine)?;
-    if !auto {
-        return Ok(engine);
-    }
-    if engine.modules().is_empty() {
-        // Nothing is loaded before it runs: a first execution, which counts for nothing, ends as soon as it begins.
-        let mut config = setup.config();
-        config.max_events = 1;
-        engine.execute(&mut Machine::new(config, Random::new(0)))?;
-    }
-    let path = std::fs::canonicalize(&setup.program.path).unwrap_or_else(|_| setup.program.path.clone());
-    let modules = engine.modules();
-    let program = modules.iter().find(|module| Path::new(&module.path) == path);
-    // A program that the engine does not know is one whose orders nobody knows.
-    if program.is_some_and(|program| program.orders_known) {
-        return Ok(engine);
-    }
-    drop(engine);
-    setup.engine.model = ModelKind::Tso;
-    launch.launch(&setup.program, &setup.engine)
-}
-
-/// A worker that begins with the model undecided (or not), and tells what it has decided on.
-pub(super) fn first<'scope, L: Launch>(
-    scope: &'scope Scope<'scope, '_>,
-    launch: &'scope L,
-    setup: Setup,
-    auto: bool,
-    work: Work<'scope>,
-) -> (Worker<'scope>, Receiver<Result<ModelKind, EngineError>>) {
-    let (tell, told) = channel();
-    let handle = scope.spawn(move || {
-        let mut setup = setup;
-        match start(launch, &mut setup, auto) {
-            Ok(engine) => {
-                // Nobody listens only if the campaign is over.
-                let _ = tell.send(Ok(setup.engine.model));
-                work.serve(engine, &setup);
-            }
-            Err(error) => {
-                let _ = tell.send(Err(error));
-            }
-        }
-        None
-    });
-    (handle, told)
-}
-
-/// Another worker, for the model that the first one has decided on.
-pub(super) fn another<'scope, L: Launch>(
+/// A worker. The first one tells whether its engine could be started: if not, nothing is run at all.
+pub(super) fn worker<'scope, L: Launch>(
     scope: &'scope Scope<'scope, '_>,
     launch: &'scope L,
     setup: &'scope Setup,
     work: Work<'scope>,
+    tell: Option<Sender<Result<(), EngineError>>>,
 ) -> Worker<'scope> {
-    scope.spawn(move || match launch.launch(&setup.program, &setup.engine) {
-        Ok(engine) => {
+    scope.spawn(move || match (launch.launch(&setup.program, &setup.engine), tell) {
+        (Ok(engine), tell) => {
+            // Nobody listens only if the campaign is over.
+            let _ = tell.map(|tell| tell.send(Ok(())));
             work.serve(engine, setup);
             None
         }
-        Err(error) => Some(error),
+        (Err(error), Some(tell)) => {
+            let _ = tell.send(Err(error));
+            None
+        }
+        (Err(error), None) => Some(error),
     })
 }
 
@@ -132,14 +85,13 @@ pub(super) struct Work<'a> {
     pub(super) jobs: &'a Mutex<Receiver<Planned>>,
     pub(super) results: Sender<Done>,
     pub(super) control: &'a Control,
-    pub(super) strategy: StrategyKind,
     pub(super) verify: bool,
 }
 
 impl Work<'_> {
     /// Runs executions until there are no more.
     fn serve<E: Engine>(self, engine: E, setup: &Setup) {
-        let mut runner = Runner::new(engine, setup, self.strategy, self.verify);
+        let mut runner = Runner::new(engine, setup, self.verify);
         loop {
             let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(planned) = job else { return };

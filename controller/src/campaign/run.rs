@@ -7,7 +7,7 @@ use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::plan::Planned;
 use wmtrace_model::recording::Recording;
-use wmtrace_model::strategy::{Recorder, Strategy, StrategyKind, build};
+use wmtrace_model::strategy::{Recorder, Strategy, build};
 
 /// What became of an execution.
 #[derive(Debug)]
@@ -44,15 +44,14 @@ type Strategies = Recorder<Box<dyn Strategy + Send>>;
 pub(crate) struct Runner<'a, E> {
     engine: E,
     setup: &'a Setup,
-    strategy: StrategyKind,
     verify: bool,
     known: Known,
     machine: Option<Machine<Strategies>>,
 }
 
 impl<'a, E: Engine> Runner<'a, E> {
-    pub(crate) fn new(engine: E, setup: &'a Setup, strategy: StrategyKind, verify: bool) -> Runner<'a, E> {
-        Runner { engine, setup, strategy, verify, known: Known::new(), machine: None }
+    pub(crate) fn new(engine: E, setup: &'a Setup, verify: bool) -> Runner<'a, E> {
+        Runner { engine, setup, verify, known: Known::new(), machine: None }
     }
 
     /// Runs one execution (twice, to compare, if asked to) and judges it. Executions come in order of their
@@ -91,7 +90,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     fn execute(&mut self, planned: Planned) -> Result<Outcome, EngineError> {
-        let strategy = build(self.strategy, &planned.parameters, planned.seed);
+        let strategy = build(planned.strategy, &planned.parameters, planned.seed);
         let model = self.setup.engine.model;
         let recording = Recording::new(&self.setup.target.build_id, model, "", planned.seed);
         let recorder = Recorder::new(strategy, recording);

@@ -22,10 +22,12 @@ pub(crate) struct Setup {
     pub(crate) engine: EngineOptions,
     pub(crate) rules: Rules,
     pub(crate) max_events: u64,
+    /// Whether stores may overtake others in modification order (c11).
+    pub(crate) mo_insertion: bool,
 }
 
 impl Setup {
-    /// What the options ask for. The model is c11 where it is still to be decided.
+    /// What the options ask for.
     pub(crate) fn new(options: &TestOptions) -> Result<Setup, TargetError> {
         let input = |message: String| TargetError::Input(message);
         let cwd = std::env::current_dir()
@@ -39,7 +41,7 @@ impl Setup {
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
         let engine = EngineOptions {
-            model: options.model.unwrap_or(ModelKind::C11),
+            model: options.model.unwrap_or_else(|| usual_model(&target, orders.is_some())),
             unsure_is_plain: options.races == Races::On,
             assume: options.assume,
             orders,
@@ -57,13 +59,15 @@ impl Setup {
             stdin: stdin.unwrap_or_default(),
         };
         let rules = Rules { expect_exit: options.expect_exit, races: options.races };
-        Ok(Setup { target, program, engine, rules, max_events: options.max_events })
+        let (max_events, mo_insertion) = (options.max_events, options.mo_insertion);
+        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
     /// How machines are configured.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::new(self.engine.model);
         config.races = self.rules.races != Races::Off;
+        config.insertion = self.mo_insertion && self.engine.model == ModelKind::C11;
         // Libraries that run natively, and the kernel, write memory too.
         config.foreign = true;
         config.max_events = self.max_events;
@@ -74,6 +78,16 @@ impl Setup {
     pub(crate) fn name(&self) -> String {
         let path = &self.program.path;
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// The model if none was asked for: c11 where the program's memory orders are known, tso elsewhere. AArch64's
+/// instructions state them; of x86-64 programs, debug information or the user can.
+fn usual_model(target: &Target, stated: bool) -> ModelKind {
+    if stated || target.arch != "x86_64" || target::has_debug_information(&target.path) {
+        ModelKind::C11
+    } else {
+        ModelKind::Tso
     }
 }
 

@@ -160,18 +160,6 @@ fn stuck_and_endless_executions() {
 }
 
 #[test]
-fn the_model_follows_what_is_known() {
-    let out = Directory::new("auto");
-    for (orders_known, model, launches) in [(true, ModelKind::C11, 1), (false, ModelKind::Tso, 2)] {
-        let fake = Fake { orders_known, ..Fake::new(SB) };
-        let order = Order { auto_model: true, ..order(&out.0, 3) };
-        let found = campaign(&fake, &setup(ModelKind::C11), &order);
-        assert_eq!((found.model, found.executions), (model, 3));
-        assert_eq!(fake.launches.load(Ordering::Relaxed), launches);
-    }
-}
-
-#[test]
 fn what_is_unsupported_ends_the_campaign() {
     let out = Directory::new("unsupported");
     let fake = Fake { refuses_from: 3, ..Fake::new(MP_RIGHT) };

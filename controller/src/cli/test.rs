@@ -40,9 +40,13 @@ pub(super) struct TestArgs {
     #[arg(long, value_enum, default_value_t = ModelArg::Auto)]
     model: ModelArg,
 
-    /// How executions are chosen
-    #[arg(long, value_enum, default_value_t = StrategyArg::Pctwm)]
-    strategy: StrategyArg,
+    /// c11: whether a store may come before stores that its thread has not seen in modification order
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = Switch::On)]
+    mo_insertion: Switch,
+
+    /// How executions are chosen [default: pctwm at several depths, with random executions in between]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyArg>,
 
     /// Bug depth d of pct and pctwm [default: a schedule over depths]
     #[arg(short, long, value_name = "D")]
@@ -153,13 +157,23 @@ enum EngineArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StrategyArg {
     /// PCT for weak memory: d reads see other threads' stores, the others do not
     Pctwm,
+    /// pctwm with places instead of reads: each is one of the few with probability 2 to the minus d
+    Placewm,
     /// Random priorities with d-1 change points; reads uniform
     Pct,
     /// Threads and stores to read uniformly at random
     Random,
+    /// random, with some threads faster than others
+    Skewed,
     /// A random priority for each event, redrawn after a race; reads uniform
     Pos,
     /// A random priority for each event; reads uniform
@@ -221,7 +235,11 @@ pub(crate) struct TestOptions {
     pub(crate) emulator: Emulator,
     /// `None`: as the program's orders are known.
     pub(crate) model: Option<ModelKind>,
+    /// Whether stores may overtake others in modification order (c11).
+    pub(crate) mo_insertion: bool,
     pub(crate) strategy: StrategyKind,
+    /// Whether other strategies take part: neither a strategy nor a depth was asked for.
+    pub(crate) mixed: bool,
     /// `None`: a schedule over depths.
     pub(crate) depth: Option<u32>,
     /// `None`: estimated.
@@ -306,10 +324,12 @@ impl TestArgs {
         if let Some(both) = self.managed.iter().find(|library| self.unmanaged.contains(library)) {
             return conflict(&format!("{both} is both --managed and --unmanaged"));
         }
-        let strategy = match self.strategy {
+        let strategy = match self.strategy.unwrap_or(StrategyArg::Pctwm) {
             StrategyArg::Pctwm => StrategyKind::Pctwm,
+            StrategyArg::Placewm => StrategyKind::PlaceWm,
             StrategyArg::Pct => StrategyKind::Pct,
             StrategyArg::Random => StrategyKind::Random,
+            StrategyArg::Skewed => StrategyKind::Skewed,
             StrategyArg::Pos => StrategyKind::Pos,
             StrategyArg::Basicpos => StrategyKind::BasicPos,
             StrategyArg::Basicposwm => StrategyKind::BasicPosWm,
@@ -320,13 +340,18 @@ impl TestArgs {
         if let (Some(model), true) = (hardware, self.assume != AssumeArg::Acqrel) {
             warnings.push(format!("--assume has no effect with --model {model}"));
         }
+        if let (Some(model), Switch::Off) = (hardware, self.mo_insertion) {
+            warnings.push(format!("--mo-insertion has no effect with --model {model}"));
+        }
         Ok(TestOptions {
             program,
             args: command.collect(),
             arch,
             emulator: Emulator { qemu: self.qemu, sysroot: self.sysroot },
             model,
+            mo_insertion: self.mo_insertion == Switch::On,
             strategy,
+            mixed: self.strategy.is_none() && self.depth.is_none(),
             depth: self.depth,
             events: self.events,
             history: self.history.unwrap_or(1),
@@ -374,6 +399,7 @@ mod tests {
     fn defaults() {
         let options = test("./a").unwrap();
         assert_eq!((options.model, options.strategy), (None, StrategyKind::Pctwm));
+        assert!(options.mixed && options.mo_insertion);
         assert_eq!((options.seed, options.runs, options.jobs, options.time), (1, 1000, 1, None));
         assert_eq!((options.depth, options.events, options.history), (None, None, 1));
         assert_eq!((options.expect_exit, options.max_events), (ExpectExit::Status(0), 1_000_000));
@@ -394,6 +420,15 @@ mod tests {
         assert!(matches!(parse("litmus a"), Ok(Command::Litmus(_))));
         assert!(matches!(parse("replay a"), Ok(Command::Replay(_))));
         assert!(matches!(parse("explain --dot a"), Ok(Command::Explain(_))));
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_tried() {
+        assert!(test("-y 2 -k 9 ./a").unwrap().mixed, "they say how, not what");
+        for asked in ["--strategy pctwm ./a", "--strategy random ./a", "-d 2 ./a"] {
+            assert!(!test(asked).unwrap().mixed, "{asked}");
+        }
+        assert!(!test("--mo-insertion off ./a").unwrap().mo_insertion);
     }
 
     #[test]

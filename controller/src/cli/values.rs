@@ -67,10 +67,12 @@ pub(super) fn without_effect(
     history: Option<u32>,
 ) -> Vec<String> {
     let (knows_depth, knows_history) = match strategy {
-        StrategyKind::Pctwm => (true, true),
+        StrategyKind::Pctwm | StrategyKind::PlaceWm => (true, true),
         StrategyKind::Pct => (true, false),
         StrategyKind::BasicPosWm | StrategyKind::PosWm => (false, true),
-        StrategyKind::Random | StrategyKind::BasicPos | StrategyKind::Pos => (false, false),
+        StrategyKind::Random | StrategyKind::Skewed | StrategyKind::BasicPos | StrategyKind::Pos => {
+            (false, false)
+        }
     };
     let options = [
         ("--depth", depth.is_some() && !knows_depth),

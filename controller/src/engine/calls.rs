@@ -156,6 +156,8 @@ pub(super) struct Told {
     pub(super) addr: u64,
     pub(super) len: u64,
     pub(super) store: bool,
+    /// On the thread's own stack, where nobody else has been.
+    pub(super) private: bool,
 }
 
 /// A function under way.

@@ -22,7 +22,6 @@ pub(crate) struct Fake {
     pub(crate) program: Litmus,
     /// Plain accesses may be atomic.
     pub(crate) unsure: bool,
-    pub(crate) orders_known: bool,
     pub(crate) build_id: &'static str,
     /// What executions that run to their end end with, unless the condition holds.
     pub(crate) end: End,
@@ -40,7 +39,6 @@ impl Fake {
         Fake {
             program: parse(text).expect("a litmus test"),
             unsure: false,
-            orders_known: true,
             build_id: "1234",
             end: End::Exited(0),
             stderr: "",
@@ -162,7 +160,6 @@ impl Sites for FakeEngine<'_> {
             path: path.to_string(),
             build_id: self.fake.build_id.to_string(),
             managed,
-            orders_known: self.fake.orders_known,
         };
         vec![module("/opt/fake", true), module("/lib/libc.so.6", false)]
     }

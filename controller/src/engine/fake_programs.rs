@@ -113,13 +113,14 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
         },
         rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto },
         max_events: 1000,
+        mo_insertion: true,
     }
 }
 
 pub(crate) fn order(out: &Path, runs: u64) -> Order {
     Order {
-        auto_model: false,
         strategy: StrategyKind::Random,
+        mixed: false,
         depth: None,
         events: None,
         history: 1,

@@ -88,8 +88,6 @@ pub(crate) struct ModuleInfo {
     pub(crate) build_id: String,
     /// Whether it runs under the model.
     pub(crate) managed: bool,
-    /// Whether its memory orders are known beyond the instruction set (DESIGN's "known orders").
-    pub(crate) orders_known: bool,
 }
 
 /// A place in the code, and how a thread came there.

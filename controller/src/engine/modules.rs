@@ -38,8 +38,6 @@ pub(super) struct Binary {
     glibc: bool,
     /// Fences without an instruction, by the address before which they happen.
     pub(super) fences: HashMap<u64, Vec<EmptyFence>>,
-    /// Whether its memory orders are known beyond the instruction set.
-    pub(super) orders_known: bool,
     lowest: u64,
     fixed: bool,
 }
@@ -143,7 +141,6 @@ impl Library {
                 path: binary.path.clone(),
                 build_id: binary.identity(),
                 managed: binary.managed,
-                orders_known: binary.orders_known,
             })
             .collect();
         infos.sort_by(|a, b| a.path.cmp(&b.path));
@@ -195,8 +192,6 @@ impl Binary {
             glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
-            // AArch64's instructions state orders themselves.
-            orders_known: arch == Arch::Aarch64 || debug.units().0 > 0,
             lowest,
             fixed,
             name,

@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 use wmtrace_decoder::debug::{Debug, demangle};
 use wmtrace_decoder::image::Image;
+use wmtrace_decoder::orders::Options;
 use wmtrace_decoder::orders::file::OrdersFile;
-use wmtrace_decoder::orders::{Options, Orders};
 
 /// Runs the command. The report goes to `out`; what is wrong with the input goes to `err`, in one line.
 ///
@@ -81,8 +81,8 @@ fn inspect(options: &InspectOptions, opened: ProgramFiles) -> Result<Report, Str
         debug.only(names::identifier(function), &also);
     }
     let module = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let orders = Orders::new(&image, &debug, Options { assume: options.assume, file: rules, module });
-    Ok(scan::scan(options, &image, &debug, &orders))
+    let rules = Options { assume: options.assume, file: rules, module };
+    Ok(scan::scan(options, &image, debug, &rules))
 }
 
 /// Only programs and shared objects have addresses: the sections of an object file all begin at 0.

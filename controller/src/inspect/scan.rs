@@ -2,6 +2,9 @@
 //!
 //! The sweep is linear and never looks at a byte twice: functions that overlap are one stretch of code. Bytes that
 //! are no instruction, or none that the decoder knows, are listed, and the sweep goes on after them.
+//!
+//! Debug information is read as it is needed, and given back when much of it is in memory: a large program is looked at
+//! a part at a time.
 
 use super::files::hex;
 use super::machine::Decoder;
@@ -13,10 +16,13 @@ use wmtrace_decoder::debug::{Debug, Frame, SourceLine, demangle};
 use wmtrace_decoder::effect::{AccessKind, Arch, Extent, Flow, InsnEffect, RegSet, Unsupported};
 use wmtrace_decoder::image::Image;
 use wmtrace_decoder::orders::{
-    Assume, Atomic, AtomicCall, EmptyFence, InsnOrders, OpKind, OrderInfo, Orders, Source,
+    Assume, Atomic, AtomicCall, EmptyFence, InsnOrders, Kept, OpKind, Options, OrderInfo, Orders, Source,
 };
 use wmtrace_decoder::x86;
 use wmtrace_model::order::Order;
+
+/// So many bytes of debug information are in memory at once, or those of one unit. They take about eight times as much.
+const MAX_WEIGHT: usize = 12 << 20;
 
 /// The most bytes of one entry that are no instruction.
 const MAX_JUNK: usize = 16;
@@ -89,10 +95,17 @@ pub(super) struct Report {
     pub(super) warnings: Vec<String>,
 }
 
+/// What is known of the program while a part of it is looked at.
+struct View<'a> {
+    debug: &'a Debug,
+    orders: Orders<'a>,
+}
+
 struct Scan<'a> {
     options: &'a InspectOptions,
-    debug: &'a Debug,
-    orders: &'a Orders<'a>,
+    image: &'a Image,
+    rules: &'a Options,
+    kept: Kept,
     decoder: Decoder,
     /// Fences without code, by the instruction that they are before.
     empty: BTreeMap<u64, Vec<EmptyFence>>,
@@ -108,13 +121,13 @@ struct Scan<'a> {
 }
 
 /// Looks at the whole program.
-pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, orders: &Orders<'_>) -> Report {
+pub(super) fn scan(options: &InspectOptions, image: &Image, mut debug: Debug, rules: &Options) -> Report {
     let decoder = Decoder::new(image.arch());
-    let (found, lost) = orders.empty_fences(&|pc, bytes| decoder.decode(pc, bytes).ok());
     let mut scan = Scan {
         options,
-        debug,
-        orders,
+        image,
+        rules,
+        kept: Kept::default(),
         decoder,
         empty: BTreeMap::new(),
         instead: BTreeMap::new(),
@@ -124,22 +137,8 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
         unsupported: Vec::new(),
         warnings: BTreeSet::new(),
     };
-    for fence in found {
-        for &pc in &fence.instructions {
-            let effect = image.code_at(pc).and_then(|bytes| scan.decoder.decode(pc, bytes).ok());
-            let Some(effect) = effect else { continue };
-            scan.instead.insert(pc, effect.fence.map_or(Order::SeqCst, |fence| fence.order));
-        }
-        scan.empty.entry(fence.pc).or_default().push(fence);
-    }
-    for fence in lost.iter().filter(|_| options.function.is_none()) {
-        let SourceLine { file, line, .. } = &fence.line;
-        scan.warnings.insert(format!(
-            "{file}:{line}: this {} fence has no instruction, and its place in the code cannot be told",
-            fence.order
-        ));
-    }
-    scan.sweep(image);
+    scan.fences(&mut debug);
+    scan.sweep(&mut debug);
     scan.warnings.extend(debug.absent().iter().map(ToString::to_string));
     if let Some(function) = options.function.as_ref().filter(|_| !scan.seen) {
         scan.warnings.insert(format!("no function '{function}' with anything to list"));
@@ -148,7 +147,7 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
         program: options.program.to_string_lossy().into_owned(),
         arch: image.arch(),
         build_id: image.build_id().map(hex),
-        known: known(&scan.entries, image.arch(), debug),
+        known: known(&scan.entries, image.arch(), &debug),
         entries: scan.entries,
         unsupported: scan.unsupported,
         warnings: scan.warnings.into_iter().collect(),
@@ -156,8 +155,41 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, debug: &Debug, order
 }
 
 impl Scan<'_> {
-    fn sweep(&mut self, image: &Image) {
-        let (stretches, left_out) = stretches(image);
+    fn view<'a>(&'a self, debug: &'a Debug) -> View<'a> {
+        View { debug, orders: Orders::with(self.image, debug, self.rules.clone(), self.kept.clone()) }
+    }
+
+    /// Finds the fences that have no instruction.
+    fn fences(&mut self, debug: &mut Debug) {
+        let (mut found, mut lost) = (Vec::new(), Vec::new());
+        for unit in debug.code_units() {
+            let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
+            let (fences, others) = self.view(debug).orders.empty_fences_of(&[unit], &decode);
+            found.extend(fences);
+            lost.extend(others);
+            if debug.weight() > MAX_WEIGHT {
+                debug.forget();
+            }
+        }
+        for fence in found {
+            for &pc in &fence.instructions {
+                let effect = self.image.code_at(pc).and_then(|bytes| self.decoder.decode(pc, bytes).ok());
+                let Some(effect) = effect else { continue };
+                self.instead.insert(pc, effect.fence.map_or(Order::SeqCst, |fence| fence.order));
+            }
+            self.empty.entry(fence.pc).or_default().push(fence);
+        }
+        for fence in lost.iter().filter(|_| self.options.function.is_none()) {
+            let SourceLine { file, line, .. } = &fence.line;
+            self.warnings.insert(format!(
+                "{file}:{line}: this {} fence has no instruction, and its place in the code cannot be told",
+                fence.order
+            ));
+        }
+    }
+
+    fn sweep(&mut self, debug: &mut Debug) {
+        let (stretches, left_out) = stretches(self.image);
         if left_out > 0 && self.options.function.is_none() {
             self.warnings.insert(format!(
                 "{left_out} bytes among the code are in no function that symbols or unwind information know \
@@ -167,6 +199,11 @@ impl Scan<'_> {
         let mut pc = 0;
         for Stretch { start, end, name } in stretches {
             pc = start.max(pc);
+            if debug.weight() > MAX_WEIGHT {
+                debug.forget();
+            }
+            let orders = Orders::with(self.image, debug, self.rules.clone(), self.kept.clone());
+            let view = View { debug, orders };
             self.current = demangle(&name);
             let wanted =
                 self.options.function.as_ref().is_none_or(|wanted| is_function(&self.current, wanted));
@@ -174,14 +211,14 @@ impl Scan<'_> {
             // Another function, and nothing that was asked for is inlined into it: a large program is mostly this.
             if self.options.function.is_some()
                 && !wanted
-                && !self.debug.covers(start, end)
-                && !self.asked_for(&self.debug.frames(start))
+                && !view.debug.covers(start, end)
+                && !self.asked_for(&view.debug.frames(start))
             {
                 continue;
             }
             while pc < end {
-                let Some(bytes) = image.code_at(pc) else { break };
-                let len = self.instruction(pc, bytes, wanted);
+                let Some(bytes) = self.image.code_at(pc) else { break };
+                let len = self.instruction(&view, pc, bytes, wanted);
                 let Some(next) = pc.checked_add(len as u64) else { return };
                 pc = next;
             }
@@ -189,7 +226,7 @@ impl Scan<'_> {
     }
 
     /// Lists what the instruction does; its length.
-    fn instruction(&mut self, pc: u64, bytes: &[u8], wanted: bool) -> usize {
+    fn instruction(&mut self, view: &View<'_>, pc: u64, bytes: &[u8], wanted: bool) -> usize {
         for fence in self.empty.remove(&pc).unwrap_or_default() {
             let isa = fence.instructions.iter().filter_map(|at| self.instead.get(at).copied());
             let isa = isa.reduce(|a, b| if b < a { b } else { a });
@@ -202,20 +239,20 @@ impl Scan<'_> {
         let len = usize::from(effect.len).max(1);
         // A tail call is a jump.
         if let Flow::Call { target: Some(target) } | Flow::Jump { target, conditional: false } = effect.flow
-            && let Some(call) = self.orders.call(pc, target)
+            && let Some(call) = view.orders.call(pc, target)
         {
             let text = format!("{} <{}>", self.decoder.text(pc, bytes).unwrap_or_default(), call.name);
             let AtomicCall { kind, width, info, isa, .. } = call;
-            self.list(&self.debug.frames(pc), &text, Item { pc, op: Op::of(kind), width, info, isa });
+            self.list(&view.debug.frames(pc), &text, Item { pc, op: Op::of(kind), width, info, isa });
         }
         if effect.accesses.is_empty() && effect.fence.is_none() {
             return len;
         }
         let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
-        let orders = self.orders.without_thread(pc, &effect, &decode);
+        let orders = view.orders.without_thread(pc, &effect, &decode);
         let items = items(pc, &effect, orders, self.options.all, self.instead.contains_key(&pc));
         if !items.is_empty() {
-            let frames = self.debug.frames(pc);
+            let frames = view.debug.frames(pc);
             let text = self.decoder.text(pc, bytes).unwrap_or_default();
             for item in items {
                 self.list(&frames, &text, item);

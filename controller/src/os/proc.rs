@@ -3,6 +3,7 @@
 use super::Tid;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A line of `/proc/PID/maps`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +59,16 @@ pub(crate) fn sleeps(process: Tid, tid: Tid) -> Option<bool> {
     // The name, in parentheses, may contain anything.
     let after = stat.iter().rposition(|&byte| byte == b')')?;
     Some(stat.get(after + 2) == Some(&b'S'))
+}
+
+/// How much processor time a thread has used; none if it is gone.
+pub(crate) fn used(process: Tid, tid: Tid) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/task/{tid}/stat")).unwrap_or_default();
+    // The name, in parentheses, may contain anything. Fields 14 and 15, in hundredths of a second (`proc(5)`, and
+    // `USER_HZ` of every architecture that we run on).
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
 }
 
 /// Signals that do nothing unless they are caught.
@@ -126,5 +137,11 @@ mod tests {
         assert!(open_files(ours).iter().any(|file| file.fd == 1));
         assert!(sleeps(ours, ours).is_some());
         assert_eq!(sleeps(ours, Tid(0)), None);
+        assert_eq!(used(ours, Tid(0)), Duration::ZERO);
+        let start = std::time::Instant::now();
+        let this = Tid(nix::unistd::gettid().as_raw());
+        while used(ours, this) < Duration::from_millis(10) {
+            assert!(start.elapsed() < Duration::from_secs(60), "a thread that runs uses time");
+        }
     }
 }

@@ -172,6 +172,11 @@ fn is_the_end_of_time(saved: &Saved, outcome: &Outcome, divergence: Divergence) 
         }
 }
 
+/// The strategy that found it, for the report: a replay makes the recorded choices, whoever made them.
+fn strategy_of(saved: &Saved) -> StrategyKind {
+    StrategyKind::from_name(&saved.strategy).unwrap_or(StrategyKind::Random)
+}
+
 /// The recorded bug among those that have happened.
 fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
     let found = occurrences.into_iter().find(|it| it.key == saved.bug)?;
@@ -179,6 +184,7 @@ fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
         key: found.key,
         count: 1,
         first_execution: saved.execution,
+        strategy: strategy_of(saved),
         depth: saved.depth,
         detail: *found.detail?,
         recording: None,
@@ -211,8 +217,8 @@ fn diverged(
 fn report_of<E>(replayed: Replayed<E>, engine: &'static str, elapsed: Duration) -> CampaignReport {
     let Replayed { setup, saved, bug, warnings, events, .. } = replayed;
     let order = Order {
-        auto_model: false,
-        strategy: StrategyKind::from_name(&saved.strategy).unwrap_or(StrategyKind::Random),
+        strategy: strategy_of(&saved),
+        mixed: false,
         depth: Some(saved.depth),
         events: None,
         history: saved.history,

@@ -9,6 +9,7 @@ use crate::engine::Location;
 use crate::text::Printable;
 use std::fmt::{self, Write as _};
 use wmtrace_model::op::ThreadId;
+use wmtrace_model::strategy::StrategyKind;
 
 /// Frames of a stack, lines of output, and events of a thread that are shown without `-v`.
 const FRAMES: usize = 12;
@@ -95,9 +96,13 @@ impl Human {
         let of = executions(report.executions);
         writeln!(self.out, "Bug {number}: {}", bug.key.kind.title())?;
         writeln!(self.out, "  {}", Printable(&detail.message))?;
-        let depth =
-            if report.strategy.starts_with("pct") { format!(", depth {depth}") } else { String::new() };
-        writeln!(self.out, "  in {count} of {of}, first in number {first_execution}{depth}")?;
+        let by = match bug.strategy {
+            strategy @ (StrategyKind::Pctwm | StrategyKind::PlaceWm | StrategyKind::Pct) => {
+                format!("{strategy} at depth {depth}")
+            }
+            strategy => strategy.to_string(),
+        };
+        writeln!(self.out, "  in {count} of {of}, first in number {first_execution} ({by})")?;
         for side in &detail.sides {
             // Whoever waits is shown with the other threads, below.
             if matches!(bug.key.kind, Kind::Deadlock | Kind::Livelock) {

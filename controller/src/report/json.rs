@@ -71,6 +71,7 @@ fn bug(bug: &Bug) -> Value {
         "kind": bug.key.kind.name(),
         "count": bug.count,
         "first_execution": bug.first_execution,
+        "strategy": bug.strategy.name(),
         "depth": bug.depth,
         "message": detail.message,
         "recording": bug.recording.as_ref().map(|path| path.to_string_lossy()),

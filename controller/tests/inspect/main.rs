@@ -3,6 +3,7 @@
 mod aarch64;
 mod elsewhere;
 mod functions;
+mod line_tables;
 mod real_programs;
 
 use serde_json::Value;

@@ -4,7 +4,7 @@ use crate::build::{
     Flavour, GNU_O0, LLVM_O2, MUSL, MUSL_STATIC, NO_PIE, RUST_DEBUG, STATIC, STATIC_PIE, STATIC_STRIPPED,
     STRIPPED,
 };
-use crate::run::{Directory, STRATEGIES, executions};
+use crate::run::{Directory, STRATEGIES, executions, is_long};
 use crate::source::{Source, Variant, for_each};
 
 fn is_clean(source: &Source, flavour: Flavour, runs: u64, strategies: &[&str]) -> Result<(), String> {
@@ -39,27 +39,32 @@ fn patterns() {
 }
 
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn odd() {
     check("odd");
 }
 
 /// Static, stripped, position-dependent and musl programs, other compilers, no optimisation.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn flavours() {
     let c = [GNU_O0, LLVM_O2, STATIC, STATIC_PIE, NO_PIE, STRIPPED, STATIC_STRIPPED, MUSL, MUSL_STATIC];
+    let (c, cpp): (&[Flavour], &[Flavour]) =
+        if is_long() { (&c, &c[..7]) } else { (&[STATIC_PIE, STRIPPED, MUSL_STATIC], &[GNU_O0]) };
     let mut table: Vec<(Source, Flavour)> = Vec::new();
     for name in
-        ["verdicts/assert.c", "verdicts/livelock.c", "patterns/barrier.c", "odd/signals.c", "odd/cancel.c"]
+        ["verdicts/assert.c", "verdicts/livelock.c", "patterns/barrier.c", "odd/signals.c", "odd/gives_up.c"]
     {
-        table.extend(c.map(|flavour| (Source::named(name), flavour)));
+        table.extend(c.iter().map(|flavour| (Source::named(name), *flavour)));
     }
     for name in ["patterns/prodcons.cpp", "patterns/atomic_wait.cpp", "patterns/shared_ptr.cpp"] {
-        table.extend(c[..7].iter().map(|flavour| (Source::named(name), *flavour)));
+        table.extend(cpp.iter().map(|flavour| (Source::named(name), *flavour)));
     }
+    if is_long() {
+        // A static program sorts its tables of frames before its first exception, under the model: half a minute.
+        table.extend(c.iter().map(|flavour| (Source::named("odd/cancel.c"), *flavour)));
+    }
+    let debug = ["patterns/channels.rs", "patterns/park.rs"];
     for source in Source::all("patterns") {
-        if source.name.ends_with(".rs") {
+        if source.name.ends_with(".rs") && (is_long() || debug.contains(&source.name.as_str())) {
             table.push((source, RUST_DEBUG));
         }
     }

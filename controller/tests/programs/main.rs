@@ -2,9 +2,8 @@
 //! everybody has.
 //!
 //! `WMTRACE_TEST_EXECUTIONS` says how many executions a program that is right must survive, over all strategies
-//! (140; `scripts/test-long` takes 2,000), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
-//!
-//! `sed -i '/#\[ignore = "needs the engine"\]/d' controller/tests/programs/*.rs`.
+//! (140; `scripts/test-long` takes 2,000: then the tables are whole, else the rows that differ least from others are
+//! left out), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
 
 mod aarch64;
 mod build;
@@ -12,10 +11,12 @@ mod clean;
 mod determinism;
 mod differential;
 mod litmus_to_c;
+mod managed;
 mod native;
 mod promises;
 mod robustness;
 mod run;
 mod source;
 mod transparency;
+mod unknown;
 mod verdicts;

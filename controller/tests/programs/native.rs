@@ -70,7 +70,6 @@ fn flavours() {
 
 /// clang must compile what is not made for gcc alone.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn clang_compiles_everything() {
     let mut sources = [Source::all("verdicts"), Source::all("patterns"), Source::all("odd")].concat();
     sources.retain(|source| source.language != Language::Rust && source.name != "odd/rep_movs.c");

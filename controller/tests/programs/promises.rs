@@ -2,7 +2,7 @@
 //! says, in every language, by every compiler, with and without optimisation.
 
 use crate::build::{Built, Flavour, GNU_O0, GNU_O2, LLVM_O0, LLVM_O2, RUST_DEBUG, RUST_RELEASE, Toolchain};
-use crate::run::{Directory, executions};
+use crate::run::{Directory, executions, is_long};
 use crate::source::{Source, for_each, targets};
 
 /// Shape, order, and the litmus test of the same.
@@ -26,9 +26,16 @@ const ROWS: [(&str, &str, &str); 15] = [
 
 const FLAVOURS: [Flavour; 6] = [GNU_O0, GNU_O2, LLVM_O0, LLVM_O2, RUST_DEBUG, RUST_RELEASE];
 
-/// The rarest weak outcomes (R, IRIW) are one of 20 executions of the default strategy in the simulator; in so many, all
-/// are missed with a probability of e^-50.
-const ENOUGH: u32 = 1000;
+/// All of them, or the three that differ most.
+fn flavours() -> Vec<Flavour> {
+    if is_long() { FLAVOURS.to_vec() } else { vec![GNU_O0, LLVM_O2, RUST_RELEASE] }
+}
+
+/// How a weak outcome is looked for, one after the other. The default strategy sees what few reads make weak (R under
+/// tso, with Rust's threads: one of 50); uniform sampling, what takes many (IRIW with Rust's threads, whose creation has
+/// a hundred events of its own: one of 100). Seeds are fixed: what is there is found, each time in the same execution.
+const SEARCHES: [&str; 3] =
+    ["--strategy random -n 300", "--strategy pctwm -n 600", "--strategy random -s 2 -n 1000"];
 
 /// Whether the table of the litmus tests says `yes`.
 fn expected(litmus: &str, model: &str) -> bool {
@@ -60,11 +67,20 @@ fn keeps_promise(row: (&str, &str, &str), model: &str, flavour: Flavour) -> Resu
     let directory = Directory::new("promise");
     let built = build(shape, order, flavour);
     if expected(litmus, model) {
-        let report = directory.report(&format!("--model {model} --expect-exit 0 -n {ENOUGH}"), &built)?;
-        match report.kinds()[..] {
-            ["exit"] => Ok(()),
-            _ => Err(format!("the weak outcome is missing: {}", report.value())),
+        let mut found = Vec::new();
+        let mut searches = SEARCHES;
+        if model == "tso" {
+            searches.swap(0, 1);
         }
+        for search in searches {
+            let report = directory.report(&format!("--model {model} --expect-exit 0 {search}"), &built)?;
+            match report.kinds()[..] {
+                [] => found.push(report.value().to_string()),
+                ["exit"] => return Ok(()),
+                _ => return Err(format!("something else was found: {}", report.value())),
+            }
+        }
+        Err(format!("the weak outcome is missing: {found:?}"))
     } else {
         let runs = executions();
         let options = format!("--model {model} --expect-exit 0 -n {runs} --keep-going");
@@ -89,34 +105,32 @@ fn check(models: &[&str], orders: &[&str], flavours: &[Flavour]) {
 const ORDERS: [&str; 3] = ["relaxed", "rel-acq", "sc"];
 
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn c11() {
-    check(&["c11"], &ORDERS, &FLAVOURS);
+    check(&["c11"], &ORDERS, &flavours());
 }
 
 /// Where only the instructions count, the compiler matters less.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn sc_and_tso() {
     check(&["sc", "tso"], &ORDERS, &[GNU_O2, RUST_RELEASE]);
 }
 
 /// A release store of the source is a plain one here: only the relaxed shapes are those of the table.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn pso_and_pslo() {
     check(&["pso", "pslo"], &["relaxed"], &[GNU_O2]);
 }
 
 /// At depth 0 no thread hears of another, but by what creation, the end and read-modify-writes force: both loads of
-/// relaxed store buffering read 0, always. The threads are those of the system: `std::thread` of C++ writes to the heap
-/// between two creations, after which (tso) the second thread has seen all stores before that, and Rust's takes locks.
+/// relaxed store buffering read 0, always. Under tso the threads are those of the system: `std::thread` of C++ writes to
+/// the heap between two creations, after which the second thread has seen all stores before that. Then it is so when
+/// main's priority is above the first thread's: in half of the executions (25 of 50, deviation 3.5: four of these are
+/// allowed). Rust's std takes locks in between.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn store_buffering_at_depth_0() {
-    let cpp = FLAVOURS.into_iter().filter(|flavour| flavour.toolchain != Toolchain::Rustc);
-    let std = cpp.map(|flavour| ("sb", "c11", flavour));
-    let bare = |model| FLAVOURS.map(|flavour| ("sb_bare", model, flavour));
+    let cpp = flavours().into_iter().filter(|flavour| flavour.toolchain != Toolchain::Rustc);
+    let std = cpp.flat_map(|flavour| [("sb", "c11", flavour), ("sb", "tso", flavour)]);
+    let bare = |model| flavours().into_iter().map(move |flavour| ("sb_bare", model, flavour));
     let table: Vec<_> = std.chain(bare("c11")).chain(bare("tso")).collect();
     for order in ["relaxed", "sc"] {
         for_each(
@@ -129,10 +143,15 @@ fn store_buffering_at_depth_0() {
                 let report = directory.report(&options, &build(shape, order, flavour))?;
                 // Without optimisation g++ does not know the order in `store`: every store is an exchange.
                 let locked = model == "tso" && flavour == GNU_O0;
-                let weak = if order == "relaxed" && !locked { 50 } else { 0 };
+                let weak = match (order, shape, model) {
+                    ("relaxed", ..) if locked => 0..=0,
+                    ("relaxed", "sb", "tso") => 11..=39,
+                    ("relaxed", ..) => 50..=50,
+                    _ => 0..=0,
+                };
                 match (report.number("executions"), report.number("buggy_executions")) {
-                    (50, found) if found == weak => Ok(()),
-                    other => Err(format!("{other:?}, not {weak}: {}", report.value())),
+                    (50, found) if weak.contains(&found) => Ok(()),
+                    other => Err(format!("{other:?}, not {weak:?}: {}", report.value())),
                 }
             },
         );
@@ -141,10 +160,9 @@ fn store_buffering_at_depth_0() {
 
 /// The shapes compile in every flavour, and natively are either weak or not.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn shapes_run() {
     for (shape, order, litmus) in ROWS {
-        for flavour in FLAVOURS {
+        for flavour in flavours() {
             let status =
                 Directory::new("shape").command(build(shape, order, flavour).path).output().unwrap().status;
             let allowed: &[i32] = if expected(litmus, "tso") { &[0, 42] } else { &[0] };

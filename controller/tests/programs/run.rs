@@ -17,6 +17,11 @@ pub(crate) fn executions() -> u64 {
     number.map_or(140, |number| number.parse().expect("WMTRACE_TEST_EXECUTIONS is a number"))
 }
 
+/// Whether there is time for everything.
+pub(crate) fn is_long() -> bool {
+    executions() >= 1000
+}
+
 /// A directory of a test's own, gone when it ends, and a mark that every process started from it carries in its
 /// environment.
 pub(crate) struct Directory {

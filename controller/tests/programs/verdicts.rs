@@ -1,7 +1,7 @@
 //! Every wrong program is found wrong, in the way that its header says, and its recording shows the same again.
 
 use crate::build::{Flavour, GNU_O0, LLVM_O0, LLVM_O2, RUST_DEBUG};
-use crate::run::{Directory, Report};
+use crate::run::{Directory, Report, is_long};
 use crate::source::{Language, Source, Variant, for_each};
 
 /// A wrong program that is not found wrong in so many executions has a bug less, or wmtrace one more. The rarest of the
@@ -53,17 +53,14 @@ fn odd_programs_that_fail() {
 
 /// The same verdicts without optimisation and from another compiler.
 #[test]
-#[ignore = "long: scripts/test-long runs it"]
 fn other_compilers() {
     let mut table = Vec::new();
     for source in Source::all("verdicts") {
-        // A gap: of unoptimised code the engine does not see that a spinning thread is in the same state again, and the
-        // livelock is reported as an execution without end.
-        let optimised_only = source.name == "verdicts/livelock.c";
         let flavours: &[Flavour] = match source.language {
-            _ if optimised_only => &[LLVM_O2],
             Language::Rust => &[RUST_DEBUG],
-            Language::C | Language::Cpp => &[GNU_O0, LLVM_O0, LLVM_O2],
+            Language::C | Language::Cpp if is_long() => &[GNU_O0, LLVM_O0, LLVM_O2],
+            // The two that differ most.
+            Language::C | Language::Cpp => &[GNU_O0, LLVM_O2],
         };
         table.extend(flavours.iter().map(|flavour| (source.clone(), *flavour)));
     }

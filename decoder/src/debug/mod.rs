@@ -19,7 +19,7 @@ pub use location::{Context, EvalError, Lookup};
 pub use names::demangle;
 
 pub(crate) use location::constant_of;
-pub(crate) use types::{Shape, pointee_size, size_of};
+pub(crate) use types::{Shape, Types, hint, pointee_size, size_of};
 pub(crate) use unit::{NONE, Target, Unit, target, text};
 
 use unit::{CallSite, Node};
@@ -96,8 +96,12 @@ pub struct Debug {
     units: Vec<Slot>,
     /// (start, end, unit), by start.
     index: OnceLock<Vec<(u64, u64, u32)>>,
+    /// What all type units know.
+    type_units: OnceLock<Types>,
     frames: Frames,
     supplementary: bool,
+    /// Split units that were not found, of those that were forgotten since.
+    missing: BTreeMap<usize, String>,
     /// Symbols for instructions without debug information: (start, end, name).
     symbols: Vec<(u64, u64, String)>,
 }
@@ -130,8 +134,10 @@ impl Debug {
             package: OnceLock::new(),
             units,
             index: OnceLock::new(),
+            type_units: OnceLock::new(),
             frames: Frames::new(image),
             supplementary,
+            missing: BTreeMap::new(),
             symbols,
         }
     }
@@ -139,11 +145,10 @@ impl Debug {
     /// The functions that an instruction belongs to, innermost first. Without debug information: the symbol.
     pub fn frames(&self, pc: u64) -> Vec<Frame> {
         let Some((unit, chain)) = self.chain(pc) else {
-            return self
-                .symbol(pc)
-                .into_iter()
-                .map(|name| Frame { function: name, inlined: false, line: None })
-                .collect();
+            // Assembly, and what clang's line tables leave out, has lines all the same.
+            let line = self.line(pc);
+            let named = self.symbol(pc).into_iter();
+            return named.map(|function| Frame { function, inlined: false, line: line.clone() }).collect();
         };
         let innermost = chain.first().copied().unwrap_or(NONE);
         self.frames_from(unit, innermost, self.line_in(unit, pc))
@@ -183,18 +188,41 @@ impl Debug {
         (self.units.len(), self.units.iter().filter(|slot| slot.loaded.get().is_some()).count())
     }
 
+    /// How many bytes of debug information the units have that are in memory, which takes several times as much.
+    pub fn weight(&self) -> usize {
+        let loaded = self.units.iter().filter(|slot| slot.loaded.get().is_some());
+        loaded.map(|slot| slot.header.length_including_self()).sum()
+    }
+
+    /// Gives back the memory of all units; they are read again when they are asked for.
+    pub fn forget(&mut self) {
+        self.missing = self.split_missing();
+        self.units.iter_mut().for_each(|slot| drop(slot.loaded.take()));
+    }
+
     /// Debug information that is missing, as far as it was asked for.
     pub fn absent(&self) -> Vec<Absent> {
         let mut absent = Vec::new();
         if self.supplementary {
             absent.push(Absent::Supplementary);
         }
-        let units = self.units.iter().filter_map(|slot| slot.loaded.get()?.as_ref());
-        let mut names = units.filter_map(|unit| unit.unsplit(&self.dwarf));
-        if let Some(first) = names.next() {
-            absent.push(Absent::Split { units: 1 + names.count(), first });
+        let missing = self.split_missing();
+        if let Some(first) = missing.values().next() {
+            absent.push(Absent::Split { units: missing.len(), first: first.clone() });
         }
         absent
+    }
+
+    /// The split units that were asked for and not found, by number.
+    fn split_missing(&self) -> BTreeMap<usize, String> {
+        let mut missing = self.missing.clone();
+        for (at, slot) in self.units.iter().enumerate() {
+            let unit = slot.loaded.get().and_then(Option::as_ref);
+            if let Some(name) = unit.and_then(|unit| unit.unsplit(&self.dwarf)) {
+                missing.insert(at, name);
+            }
+        }
+        missing
     }
 
     fn line_in(&self, unit: &Unit, pc: u64) -> Option<SourceLine> {
@@ -219,6 +247,37 @@ impl Debug {
         (!chain.is_empty()).then_some((unit, chain))
     }
 
+    /// The same for each function that the instruction belongs to: a linker that folds identical functions leaves the
+    /// debug information of all of them at one address (gold's `--icf`).
+    pub(crate) fn chains(&self, pc: u64) -> Vec<(&Unit, Vec<u32>)> {
+        let index = self.index.get_or_init(|| self.read_index());
+        let end = index.partition_point(|&(start, _, _)| start <= pc);
+        let covering = index[..end].iter().rev().take(16).filter(|&&(_, end, _)| pc < end);
+        let mut units: Vec<u32> = covering.map(|&(_, _, unit)| unit).collect();
+        units.dedup();
+        let units = units.into_iter().filter_map(|unit| self.load(unit as usize));
+        units
+            .flat_map(|unit| unit.functions_at(pc).map(move |function| (unit, unit.chain_in(function, pc))))
+            .collect()
+    }
+
+    /// What is known of variables and their types where a function was written: by its own unit, by those that its
+    /// parts come from (link-time optimisation), and by type units.
+    pub(crate) fn types<'a>(&'a self, unit: &'a Unit, node: u32) -> Vec<&'a Types> {
+        let mut types = vec![unit.types()];
+        let (mut at, mut entry) = (unit, unit.nodes[node as usize].entry);
+        for _ in 0..MAX_HOPS {
+            let origin = at.routine(entry).and_then(|routine| routine.origin);
+            let Some((next, of)) = origin.and_then(|target| self.follow(at, target)) else { break };
+            if !std::ptr::eq(next, at) {
+                types.push(next.types());
+            }
+            (at, entry) = (next, of);
+        }
+        types.push(self.type_units.get_or_init(|| Types::of_type_units(&self.dwarf)));
+        types
+    }
+
     pub(crate) fn unit_at(&self, pc: u64) -> Option<&Unit> {
         let index = self.index.get_or_init(|| self.read_index());
         let end = index.partition_point(|&(start, _, _)| start <= pc);
@@ -226,11 +285,11 @@ impl Debug {
         self.load(*unit as usize)
     }
 
-    /// Every unit that has code, read.
-    pub(crate) fn code_units(&self) -> impl Iterator<Item = &Unit> {
+    /// The units that have code, by number.
+    pub fn code_units(&self) -> Vec<u32> {
         let index = self.index.get_or_init(|| self.read_index());
         let units: BTreeSet<u32> = index.iter().map(|&(_, _, unit)| unit).collect();
-        units.into_iter().filter_map(|unit| self.load(unit as usize))
+        units.into_iter().collect()
     }
 
     /// The opened files.
@@ -320,14 +379,14 @@ impl Debug {
         ranges
     }
 
-    fn load(&self, at: usize) -> Option<&Unit> {
+    pub(crate) fn load(&self, at: usize) -> Option<&Unit> {
         let slot = self.units.get(at)?;
         let read = || {
             let unit = self.dwarf.unit(slot.header.clone()).ok()?;
             let Some(split) = self.split(&unit) else {
                 return Some(Unit::read(Arc::clone(&self.dwarf), unit, None));
             };
-            let header = split.units().next().ok()??;
+            let header = compiled(&split)?;
             let mut whole = split.unit(header).ok()?;
             whole.copy_relocated_attributes(&unit);
             Some(Unit::read(Arc::new(split), whole, Some((Arc::clone(&self.dwarf), unit))))
@@ -354,9 +413,20 @@ impl Debug {
         let mut dwarf = load(&Image::parse(file).ok()?, DwarfFileType::Dwo);
         dwarf.make_dwo(&self.dwarf);
         // A file that belongs to another compilation would give wrong orders: the ids must agree.
-        let unit = dwarf.unit(dwarf.units().next().ok()??).ok()?;
+        let unit = dwarf.unit(compiled(&dwarf)?).ok()?;
         (unit.dwo_id == Some(id)).then_some(dwarf)
     }
+}
+
+/// The first unit that is not one of types.
+fn compiled(dwarf: &Dwarf<Bytes>) -> Option<UnitHeader<Bytes>> {
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        if !matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
+            return Some(header);
+        }
+    }
+    None
 }
 
 /// The separate debug file of an image, if it can be had and has the same build-id.

@@ -1,10 +1,13 @@
 //! Which variables of a unit are atomic by their type: C's `_Atomic` (DW_TAG_atomic_type), `std::atomic`, and
 //! Rust's `Atomic…`. Static variables are known by address, all others (members, parameters, locals) by name.
+//!
+//! And which names the unit knows at all. What is not among them is a macro, or a variable that is declared elsewhere
+//! (clang does not describe what is `extern`): it may be anything.
 
 use super::unit::{Unit, text};
 use crate::image::Bytes;
-use gimli::{AttributeValue, DebuggingInformationEntry as Die, UnitOffset};
-use std::collections::{BTreeMap, BTreeSet};
+use gimli::{AttributeValue, DebuggingInformationEntry as Die, Dwarf, Reader as _, UnitOffset};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The most types between a variable and what it is made of.
 const MAX_LAYERS: usize = 16;
@@ -33,35 +36,108 @@ pub(crate) struct Types {
     pub(crate) volatile_names: BTreeSet<String>,
     /// Static variables by address.
     statics: BTreeMap<u64, (u64, Shape)>,
+    /// Everything that has a name, without template arguments (`max<int>`) and numbers of packs (`args#0`).
+    names: HashSet<String>,
+    /// Whether anything has a type: line tables alone (`-g1`) have none.
+    typed: bool,
 }
 
 impl Types {
     pub(crate) fn new(unit: &Unit) -> Types {
         let mut types = Types::default();
-        let mut entries = unit.unit.entries();
-        while let Ok(Some(die)) = entries.next_dfs() {
-            if !matches!(
-                die.tag(),
-                gimli::DW_TAG_variable | gimli::DW_TAG_member | gimli::DW_TAG_formal_parameter
-            ) {
-                continue;
+        types.read(&unit.dwarf, &unit.unit);
+        types
+    }
+
+    /// The same of all type units (`-fdebug-types-section`), which hold what is inside of structures.
+    pub(crate) fn of_type_units(dwarf: &Dwarf<Bytes>) -> Types {
+        let mut types = Types::default();
+        let mut read = |header| {
+            if let Ok(unit) = dwarf.unit(header) {
+                types.read(dwarf, &unit);
             }
-            let Some(AttributeValue::UnitRef(of)) = die.attr_value(gimli::DW_AT_type) else { continue };
-            let Some((shape, size)) = shape(unit, of, false) else { continue };
-            if let Some(addr) = address(unit, die) {
-                types.statics.insert(addr, (size, shape));
-            }
-            let pointee = self::shape(unit, of, true).map_or(shape, |(shape, _)| shape);
-            let names = match (shape, pointee) {
-                (Shape::Atomic, _) | (_, Shape::Atomic) => &mut types.atomic_names,
-                (Shape::Volatile, _) | (_, Shape::Volatile) => &mut types.volatile_names,
-                _ => continue,
-            };
-            if let Some(name) = unit.string(die, gimli::DW_AT_name) {
-                names.insert(text(&name));
+        };
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
+                read(header);
             }
         }
+        let mut headers = dwarf.type_units();
+        while let Ok(Some(header)) = headers.next() {
+            read(header);
+        }
         types
+    }
+
+    fn read(&mut self, dwarf: &Dwarf<Bytes>, unit: &gimli::Unit<Bytes>) {
+        let mut entries = unit.entries();
+        while let Ok(Some(die)) = entries.next_dfs() {
+            let variable = matches!(
+                die.tag(),
+                gimli::DW_TAG_variable | gimli::DW_TAG_member | gimli::DW_TAG_formal_parameter
+            );
+            let name = die.attr_value(gimli::DW_AT_name).and_then(|name| dwarf.attr_string(unit, name).ok());
+            if let Some(name) = &name
+                && let Ok(name) = name.to_slice()
+                && let Ok(name) =
+                    std::str::from_utf8(name.split(|byte| b"<#".contains(byte)).next().unwrap_or(&name))
+                && !self.names.contains(name)
+            {
+                self.names.insert(name.to_owned());
+            }
+            self.typed |= die.attr_value(gimli::DW_AT_type).is_some();
+            if variable {
+                self.variable(dwarf, unit, die, name);
+            }
+        }
+    }
+
+    fn variable(
+        &mut self,
+        dwarf: &Dwarf<Bytes>,
+        unit: &gimli::Unit<Bytes>,
+        die: &Die<Bytes>,
+        name: Option<Bytes>,
+    ) {
+        // A static member, or a variable of an inlined function, is declared elsewhere.
+        let declared = || {
+            let of = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
+            of.into_iter().find_map(|of| match die.attr_value(of) {
+                Some(AttributeValue::UnitRef(at)) => unit.entry(at).ok()?.attr_value(gimli::DW_AT_type),
+                _ => None,
+            })
+        };
+        let of = die.attr_value(gimli::DW_AT_type).or_else(declared);
+        let Some(AttributeValue::UnitRef(of)) = of else { return };
+        let Some((shape, size)) = shape(dwarf, unit, of, false) else { return };
+        if let Some(addr) = address(dwarf, unit, die) {
+            self.statics.insert(addr, (size, shape));
+        }
+        let Some(name) = name else { return };
+        match hint(dwarf, unit, of) {
+            Some(Shape::Atomic) => self.atomic_names.insert(text(&name)),
+            Some(Shape::Volatile) => self.volatile_names.insert(text(&name)),
+            Some(Shape::Library | Shape::Plain | Shape::Compound) | None => return,
+        };
+    }
+
+    /// Adds what another has.
+    pub(crate) fn absorb(&mut self, other: Types) {
+        self.atomic_names.extend(other.atomic_names);
+        self.volatile_names.extend(other.volatile_names);
+        self.names.extend(other.names);
+        self.typed |= other.typed;
+    }
+
+    /// Whether the unit has anything of this name.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Whether the unit has types at all.
+    pub(crate) fn typed(&self) -> bool {
+        self.typed
     }
 
     /// What the static variable at an address is.
@@ -72,27 +148,43 @@ impl Types {
 }
 
 /// The address of a static variable.
-fn address(unit: &Unit, die: &Die<Bytes>) -> Option<u64> {
+fn address(dwarf: &Dwarf<Bytes>, unit: &gimli::Unit<Bytes>, die: &Die<Bytes>) -> Option<u64> {
     let AttributeValue::Exprloc(expression) = die.attr_value(gimli::DW_AT_location)? else { return None };
-    let mut operations = expression.operations(unit.unit.encoding());
+    let mut operations = expression.operations(unit.encoding());
     let address = match operations.next().ok()?? {
         gimli::Operation::Address { address } => address,
-        gimli::Operation::AddressIndex { index } => unit.dwarf.address(&unit.unit, index).ok()?,
+        gimli::Operation::AddressIndex { index } => dwarf.address(unit, index).ok()?,
         _ => return None,
     };
     operations.next().ok()?.is_none().then_some(address)
 }
 
+/// Whether a variable of this type is atomic or volatile, or points to or is an array of something that is.
+pub(crate) fn hint(dwarf: &Dwarf<Bytes>, unit: &gimli::Unit<Bytes>, of: UnitOffset) -> Option<Shape> {
+    let (shape, _) = shape(dwarf, unit, of, false)?;
+    let pointee = self::shape(dwarf, unit, of, true).map_or(shape, |(shape, _)| shape);
+    Some(match (shape, pointee) {
+        (Shape::Atomic, _) | (_, Shape::Atomic) => Shape::Atomic,
+        (Shape::Volatile, _) | (_, Shape::Volatile) => Shape::Volatile,
+        (shape, _) => shape,
+    })
+}
+
 /// The shape and size of a type; with `through`, of what its pointers and arrays lead to.
-fn shape(unit: &Unit, of: UnitOffset, through: bool) -> Option<(Shape, u64)> {
+fn shape(
+    dwarf: &Dwarf<Bytes>,
+    unit: &gimli::Unit<Bytes>,
+    of: UnitOffset,
+    through: bool,
+) -> Option<(Shape, u64)> {
     let mut at = of;
     let mut volatile = false;
     for _ in 0..MAX_LAYERS {
-        let die = unit.unit.entry(at).ok()?;
+        let die = unit.entry(at).ok()?;
         let size = die.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value());
         let plain = if volatile { Shape::Volatile } else { Shape::Plain };
         match die.tag() {
-            gimli::DW_TAG_atomic_type => return Some((Shape::Atomic, size_of(unit, at)?)),
+            gimli::DW_TAG_atomic_type => return Some((Shape::Atomic, size_in(unit, at).unwrap_or(0))),
             gimli::DW_TAG_volatile_type => volatile = true,
             gimli::DW_TAG_typedef | gimli::DW_TAG_const_type | gimli::DW_TAG_restrict_type => {}
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_array_type
@@ -101,16 +193,23 @@ fn shape(unit: &Unit, of: UnitOffset, through: bool) -> Option<(Shape, u64)> {
                 return Some((plain, size.unwrap_or(8)));
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
-                let name = unit.string(&die, gimli::DW_AT_name).map(|name| text(&name)).unwrap_or_default();
+                let name =
+                    die.attr_value(gimli::DW_AT_name).and_then(|name| dwarf.attr_string(unit, name).ok());
+                let name = name.as_ref().map(text).unwrap_or_default();
                 let atomic = name.starts_with("atomic<") || name == "atomic_flag" || rust_atomic(&name);
-                return Some((if atomic { Shape::Library } else { Shape::Compound }, size?));
+                let shape = match (atomic, volatile) {
+                    (true, _) => Shape::Library,
+                    (false, true) => Shape::Volatile,
+                    (false, false) => Shape::Compound,
+                };
+                return Some((shape, size?));
             }
-            _ => return Some((Shape::Compound, size.unwrap_or(0))),
+            _ => return Some((if volatile { Shape::Volatile } else { Shape::Compound }, size.unwrap_or(0))),
         }
         match die.attr_value(gimli::DW_AT_type) {
             Some(AttributeValue::UnitRef(next)) => at = next,
             // `void`, or a type of another unit.
-            _ => return None,
+            _ => return volatile.then_some((Shape::Volatile, 0)),
         }
     }
     None
@@ -144,9 +243,13 @@ pub(crate) fn pointee_size(unit: &Unit, of: UnitOffset) -> Option<u64> {
 
 /// The size of a type.
 pub(crate) fn size_of(unit: &Unit, of: UnitOffset) -> Option<u64> {
+    size_in(&unit.unit, of)
+}
+
+fn size_in(unit: &gimli::Unit<Bytes>, of: UnitOffset) -> Option<u64> {
     let mut at = of;
     for _ in 0..MAX_LAYERS {
-        let die = unit.unit.entry(at).ok()?;
+        let die = unit.entry(at).ok()?;
         if let Some(size) = die.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value()) {
             return Some(size);
         }

@@ -125,9 +125,18 @@ impl Unit {
 
     /// The nodes that an instruction lies in, innermost first.
     pub(crate) fn chain(&self, pc: u64) -> Vec<u32> {
+        self.functions_at(pc).next().map(|function| self.chain_in(function, pc)).unwrap_or_default()
+    }
+
+    /// The functions that an instruction lies in. They are several if the linker folded identical ones.
+    pub(crate) fn functions_at(&self, pc: u64) -> impl Iterator<Item = u32> {
         let end = self.functions.partition_point(|&(start, _, _)| start <= pc);
-        let function = self.functions[..end].iter().rev().take(16).find(|&&(_, end, _)| pc < end);
-        let Some(&(_, _, function)) = function else { return Vec::new() };
+        let around = self.functions[..end].iter().rev().take(16).filter(move |&&(_, end, _)| pc < end);
+        around.map(|&(_, _, function)| function)
+    }
+
+    /// The nodes of one function that an instruction lies in, innermost first.
+    pub(crate) fn chain_in(&self, function: u32, pc: u64) -> Vec<u32> {
         let mut chain = vec![function];
         let mut at = function + 1;
         while at < self.nodes[function as usize].end {
@@ -182,7 +191,14 @@ impl Unit {
 
     /// The variables that are atomic by their type.
     pub(crate) fn types(&self) -> &Types {
-        self.types.get_or_init(|| Types::new(self))
+        self.types.get_or_init(|| {
+            let mut types = Types::new(self);
+            // A split unit has its type units beside it.
+            if self.skeleton.is_some() {
+                types.absorb(Types::of_type_units(&self.dwarf));
+            }
+            types
+        })
     }
 
     /// The path of a file that a row of the line table names.

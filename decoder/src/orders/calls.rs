@@ -57,7 +57,7 @@ impl Orders<'_> {
 
     /// C's builtins: the one call of this kind in the statement.
     fn told_by_statement(&self, pc: u64, kind: OpKind) -> Option<OrderInfo> {
-        let statement = self.texts.statement(self.debug.files(), &self.debug.line(pc)?)?;
+        let statement = self.kept.0.texts.statement(self.debug.files(), &self.debug.line(pc)?)?;
         let calls = statement.calls();
         let mut fitting = calls.iter().filter(|call| call.kind == kind);
         let (Some(call), None) = (fitting.next(), fitting.next()) else { return None };

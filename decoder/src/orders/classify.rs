@@ -2,11 +2,11 @@
 //! of any, what the variable's type, the symbol and the source text say.
 
 use super::info::{Atomic, OrderInfo, Source};
-use super::instance::{Argument, Instance, is_rust, operation};
+use super::instance::{Argument, Instance, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
-use super::{Inside, Orders, Role};
-use crate::debug::{Shape, Unit};
+use super::{Chain, Inside, Orders, Role};
+use crate::debug::{Shape, Types, Unit, hint};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
 use wmtrace_model::order::Order;
 
@@ -119,7 +119,13 @@ impl Orders<'_> {
     /// knows the object.
     fn role_of_slot(&self, pc: u64, place: Option<i64>, access: &Access, inside: &Inside<'_>) -> Role {
         let own = place.is_some_and(|place| self.in_own_slot(pc, place, access, inside));
-        if !access.atomic && (own || self.other_width(access, inside)) { Role::Beside } else { Role::Itself }
+        match access.atomic {
+            true => Role::Itself,
+            false if own || self.other_width(access, inside) => Role::Beside,
+            // A local object, or the pointer to another one that was spilled.
+            false if self.is_bare(inside) => Role::Maybe,
+            false => Role::Itself,
+        }
     }
 
     /// Whether an access is a push, a pop, or that of a return address: to a part of the stack that has no name, and
@@ -133,7 +139,7 @@ impl Orders<'_> {
     }
 
     /// An access outside of any known atomic operation.
-    pub(super) fn outside(&self, pc: u64, access: &Access) -> OrderInfo {
+    pub(super) fn outside(&self, pc: u64, access: &Access, place: Option<&Chain<'_>>) -> OrderInfo {
         let addr = self.static_address(pc, access);
         if let Some(addr) = addr
             && self.image.symbol_at(addr).is_some_and(|symbol| symbol.name.starts_with("_ZGV"))
@@ -150,8 +156,8 @@ impl Orders<'_> {
         if !access.atomic && self.in_got(pc, access) {
             return OrderInfo::plain(Source::Isa);
         }
-        let Some((unit, chain)) = self.debug.chain(pc) else {
-            return if access.atomic { self.lost(access) } else { self.unsure(access) };
+        let Some((unit, chain)) = place else {
+            return self.unknown(access);
         };
         if is_rust(unit) {
             return match access.atomic {
@@ -160,8 +166,9 @@ impl Orders<'_> {
                 false => OrderInfo::plain(Source::Dwarf),
             };
         }
-        let shape = addr.and_then(|addr| unit.types().static_at(addr));
-        self.in_c(pc, access, unit, shape)
+        let types = self.debug.types(unit, chain[0]);
+        let shape = addr.and_then(|addr| types.iter().find_map(|types| types.static_at(addr)));
+        self.in_c(pc, access, &Scope { unit, node: chain[0], types, shape })
     }
 
     /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions that
@@ -183,9 +190,10 @@ impl Orders<'_> {
     }
 
     /// C and C++: the statement and the variable's type.
-    fn in_c(&self, pc: u64, access: &Access, unit: &Unit, shape: Option<Shape>) -> OrderInfo {
+    fn in_c(&self, pc: u64, access: &Access, scope: &Scope<'_>) -> OrderInfo {
+        let shape = scope.shape;
         let line = self.debug.line(pc);
-        let statement = line.and_then(|line| self.texts.statement(self.debug.files(), &line));
+        let statement = line.and_then(|line| self.kept.0.texts.statement(self.debug.files(), &line));
         let Some(statement) = statement else {
             return match shape {
                 _ if access.atomic => self.lost(access),
@@ -208,17 +216,19 @@ impl Orders<'_> {
         });
         if let (Some(call), None) = (fitting.next(), fitting.next()) {
             let sure = access.atomic || self.frame_place(pc, access).is_none();
-            return match call.order {
+            let info = match call.order {
                 Some(order) if sure => {
                     OrderInfo { failure: call.failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) }
                 }
                 None if sure => self.lost(access),
                 _ => self.unsure(access),
             };
+            return OrderInfo { store: call.kind == OpKind::Store, ..info };
         }
-        let types = unit.types();
-        let named = |names: &std::collections::BTreeSet<String>| {
-            statement.words().any(|(_, word)| names.contains(word))
+        let named = |shape: Shape| {
+            statement
+                .words()
+                .any(|(at, word)| scope.hints(self, word, &statement.text[..at]).contains(&shape))
         };
         if shape == Some(Shape::Atomic) && calls.is_empty() {
             // C11 6.2.6.1: operators on `_Atomic` objects are sequentially consistent.
@@ -230,17 +240,28 @@ impl Orders<'_> {
         if let Some(at) = statement.at
             && calls.is_empty()
             && self.frame_place(pc, access).is_none()
-            && reaches(&statement.text[at..], &types.atomic_names)
+            && let Some((before, name)) = reached(&statement.text[at..])
+            && scope.hints(self, name, before).contains(&Shape::Atomic)
         {
             return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
         }
-        if statement.may_hide_atomics() || named(&types.atomic_names) || named(&types.volatile_names) {
+        let (unknown, macros) = statement.unknown(|word| self.knows(word, scope));
+        let hidden = statement.may_hide_atomics() || macros;
+        // Nothing is accessed by an empty line: the text is not what was compiled.
+        let other = statement.text.trim().is_empty();
+        if hidden || other || unknown || named(Shape::Atomic) || named(Shape::Volatile) {
             return match shape {
-                Some(Shape::Plain) if !statement.may_hide_atomics() => OrderInfo::plain(Source::Dwarf),
+                Some(Shape::Plain) if !hidden => OrderInfo::plain(Source::Dwarf),
                 _ => self.unsure(access),
             };
         }
         OrderInfo::plain(Source::Text)
+    }
+
+    /// Whether debug information or the symbol table knows what a name in the source is. Line tables alone know nothing.
+    fn knows(&self, word: &str, scope: &Scope<'_>) -> bool {
+        scope.types.iter().any(|types| types.typed())
+            && (scope.types.iter().any(|types| types.knows(word)) || self.functions().contains(word))
     }
 
     /// The address of an access that does not depend on registers.
@@ -259,31 +280,79 @@ impl Orders<'_> {
     }
 }
 
-/// Whether the expression that begins here ends in an atomic name before anything else could be accessed:
-/// `p->flag`, `flag`, `*flag`. Only such a path is sure.
-fn reaches(text: &str, names: &std::collections::BTreeSet<String>) -> bool {
+/// What a statement of C or C++ may refer to.
+struct Scope<'a> {
+    unit: &'a Unit,
+    /// The function that was written there, or a call of it that was inlined.
+    node: u32,
+    types: Vec<&'a Types>,
+    /// Of the static variable that is accessed, if it is one.
+    shape: Option<Shape>,
+}
+
+impl Scope<'_> {
+    /// What the types of the variables say that a word may stand for; `before` is the text before it. A variable of
+    /// the function hides all others, but not members.
+    fn hints(&self, orders: &Orders<'_>, word: &str, before: &str) -> Vec<Shape> {
+        let listed = |types: &&Types| {
+            let atomic = types.atomic_names.contains(word).then_some(Shape::Atomic);
+            let volatile = types.volatile_names.contains(word).then_some(Shape::Volatile);
+            atomic.into_iter().chain(volatile)
+        };
+        let all: Vec<Shape> = self.types.iter().flat_map(listed).collect();
+        let before = before.trim_end();
+        if all.is_empty() || before.ends_with('.') || before.ends_with("->") {
+            return all;
+        }
+        let (debug, unit) = (orders.debug, self.unit);
+        let called = |&entry: &_| variable_name(debug, unit, entry).is_some_and(|name| name == word);
+        let mut own = unit.variables(self.node).filter(called).peekable();
+        if own.peek().is_none() {
+            return all;
+        }
+        // A type that cannot be told is as its name says.
+        let shapes: Option<Vec<Shape>> = own
+            .map(|entry| {
+                let (unit, of) = variable_type(debug, unit, entry)?;
+                hint(&unit.dwarf, &unit.unit, of)
+            })
+            .collect();
+        shapes.unwrap_or(all)
+    }
+}
+
+/// If the expression that begins here leads to one variable or member before anything else could be accessed, its name
+/// and what is before it: `p->flag`, `flag`, `*flag`. Only such a path is sure.
+fn reached(text: &str) -> Option<(&str, &str)> {
     let path: &str =
         &text[..text.find(|c: char| !(c.is_alphanumeric() || "_.->*&".contains(c))).unwrap_or(text.len())];
-    let last = path.rsplit(['.', '>', '*', '&', '-']).find(|part| !part.is_empty());
-    let inner = path.matches("->").count();
     // `p->flag`: the load of `p` itself, if it is in memory, has the same column; one arrow from a register or
     // frame is all that is sure.
-    inner <= 1 && last.is_some_and(|last| names.contains(last))
+    if path.matches("->").count() > 1 {
+        return None;
+    }
+    let name = path.rsplit(['.', '>', '*', '&', '-']).find(|part| !part.is_empty())?;
+    let at = path.rfind(name)?;
+    Some((&path[..at], name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::reaches;
-    use std::collections::BTreeSet;
+    use super::reached;
 
     #[test]
     fn paths_to_atomics() {
-        let names: BTreeSet<String> = ["flag".to_owned()].into();
-        for sure in ["flag = 1;", "p->flag;", "*flag + 1", "s.flag)"] {
-            assert!(reaches(sure, &names), "{sure}");
-        }
-        for unsure in ["x + flag", "p->q->flag", "f(flag)", "flags"] {
-            assert!(!reaches(unsure, &names), "{unsure}");
+        let expected = [
+            ("flag = 1;", Some(("", "flag"))),
+            ("p->flag;", Some(("p->", "flag"))),
+            ("*flag + 1", Some(("*", "flag"))),
+            ("s.flag)", Some(("s.", "flag"))),
+            ("x + flag", Some(("", "x"))),
+            ("p->q->flag", None),
+            ("(flag)", None),
+        ];
+        for (text, found) in expected {
+            assert_eq!(reached(text), found, "{text}");
         }
     }
 }

@@ -25,8 +25,13 @@ impl Orders<'_> {
     /// The fences of the source that compile to no instruction, by address. `decode` tells the effect of the
     /// instruction at an address.
     pub fn empty_fences(&self, decode: &Decode<'_>) -> (Vec<EmptyFence>, Vec<LostFence>) {
+        self.empty_fences_of(&self.debug.code_units(), decode)
+    }
+
+    /// The same for some of the units ([`crate::debug::Debug::code_units`]).
+    pub fn empty_fences_of(&self, units: &[u32], decode: &Decode<'_>) -> (Vec<EmptyFence>, Vec<LostFence>) {
         let (mut found, mut lost) = (Vec::new(), Vec::new());
-        for unit in self.debug.code_units() {
+        for unit in units.iter().filter_map(|&unit| self.debug.load(unit as usize)) {
             // Fences that debug information has, by their call: source text need not be asked about them.
             let mut calls = BTreeSet::new();
             for at in 0..unit.nodes.len() as u32 {
@@ -109,7 +114,7 @@ impl Orders<'_> {
             .into_iter()
             .filter_map(|file| {
                 let path = unit.line_file(file)?;
-                let fences = self.texts.fences(self.debug.files(), &path);
+                let fences = self.kept.0.texts.fences(self.debug.files(), &path);
                 (!fences.is_empty()).then_some((path, fences))
             })
             .collect();

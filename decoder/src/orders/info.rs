@@ -172,13 +172,28 @@ pub struct OrderInfo {
     pub from: Source,
     /// Whether the access is atomic.
     pub atomic: Atomic,
+    /// A store at the source, whatever the instruction: x86's sequentially consistent store is an XCHG, whose result
+    /// nobody looks at.
+    pub store: bool,
+    /// Locked x86-64 code that is no atomic operation of the source's: inline assembly, or nobody knows what. It was
+    /// chosen for what the processor makes of it, which is more than any RMW of a language: a full barrier, too.
+    pub barrier: bool,
     /// What is odd about it.
     pub warning: Option<Warning>,
 }
 
 impl OrderInfo {
     pub(crate) fn new(order: Order, from: Source, atomic: Atomic) -> OrderInfo {
-        OrderInfo { order: Some(order), failure: None, runtime: None, from, atomic, warning: None }
+        OrderInfo {
+            order: Some(order),
+            failure: None,
+            runtime: None,
+            from,
+            atomic,
+            store: false,
+            barrier: false,
+            warning: None,
+        }
     }
 
     /// A plain access, by this evidence.

@@ -3,7 +3,7 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
 //! `instance` reads an operation's order argument, `source` reads source text,
-//! `classify` tells atomic from plain, `slots` knows the frame of an operation, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
+//! `classify` tells atomic from plain, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
@@ -12,6 +12,7 @@ mod calls;
 mod classify;
 mod fences;
 pub mod file;
+mod folded;
 mod info;
 mod instance;
 mod ops;
@@ -24,14 +25,15 @@ pub use info::{Assume, Atomic, EmptyFence, InsnOrders, LostFence, OrderInfo, Run
 pub use ops::OpKind;
 pub use registers::{Thread, dwarf_register};
 
-use crate::debug::{Debug, Unit};
+use crate::debug::{Debug, Unit, demangle};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect};
 use crate::image::Image;
 use file::OrdersFile;
 use instance::{Argument, Instance, operation};
 use ops::{Op, failure_of};
 use source::Texts;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use wmtrace_model::order::Order;
 
 /// The least order that is at least as strong as both.
@@ -62,8 +64,23 @@ pub struct Orders<'a> {
     image: &'a Image,
     debug: &'a Debug,
     options: Options,
-    texts: Texts,
+    kept: Kept,
 }
+
+/// What need not be found out again for another [`Orders`] of the same image: source text, the names of functions.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Knowledge>);
+
+#[derive(Default)]
+struct Knowledge {
+    texts: Texts,
+    functions: OnceLock<HashSet<String>>,
+    /// Whether lld linked the image.
+    lld: OnceLock<bool>,
+}
+
+/// The functions that an instruction belongs to, innermost first, in their unit.
+type Chain<'a> = (&'a Unit, Vec<u32>);
 
 /// An access inside an atomic operation.
 struct Inside<'a> {
@@ -75,19 +92,38 @@ struct Inside<'a> {
 impl<'a> Orders<'a> {
     /// Prepares to answer for an image. Nothing is read yet.
     pub fn new(image: &'a Image, debug: &'a Debug, options: Options) -> Orders<'a> {
-        Orders { image, debug, options, texts: Texts::default() }
+        Orders::with(image, debug, options, Kept::default())
+    }
+
+    /// The same with what another one for this image has found out.
+    pub fn with(image: &'a Image, debug: &'a Debug, options: Options, kept: Kept) -> Orders<'a> {
+        Orders { image, debug, options, kept }
     }
 
     /// The orders of the instruction at `pc`, whose effect is known.
     pub fn at(&self, pc: u64, effect: &InsnEffect) -> InsnOrders {
-        let inside = self.inside(pc);
+        let places = self.debug.chains(pc);
+        let first = self.at_place(pc, effect, places.first());
+        if places.len() > 1 || places.first().is_some_and(|place| self.has_lost_twin(place)) {
+            let others = places.iter().skip(1).map(|place| self.at_place(pc, effect, Some(place)));
+            return self.folded(pc, effect, first, others.collect());
+        }
+        first
+    }
+
+    /// The orders of an instruction as a part of one function.
+    fn at_place(&self, pc: u64, effect: &InsnEffect, place: Option<&Chain<'a>>) -> InsnOrders {
+        let inside = place.and_then(|place| self.inside_of(pc, place));
         let stack_fence = inside.as_ref().is_some_and(|inside| {
             inside.ops[0].1.kind == OpKind::Fence
                 && effect.accesses.iter().any(|a| a.kind == AccessKind::Rmw && self.on_stack_top(a))
         });
         let fence = (effect.fence.is_some() || stack_fence).then(|| self.fence(pc, effect, inside.as_ref()));
-        let accesses =
-            effect.accesses.iter().map(|access| self.access(pc, access, effect, inside.as_ref())).collect();
+        let accesses = effect
+            .accesses
+            .iter()
+            .map(|access| self.access(pc, access, effect, place, inside.as_ref()))
+            .collect();
         InsnOrders { accesses, fence }
     }
 
@@ -109,6 +145,7 @@ impl<'a> Orders<'a> {
         pc: u64,
         access: &Access,
         effect: &InsnEffect,
+        place: Option<&Chain<'a>>,
         inside: Option<&Inside<'_>>,
     ) -> OrderInfo {
         if let Some(info) = self.by_file(pc) {
@@ -119,10 +156,13 @@ impl<'a> Orders<'a> {
         }
         if let Some(inside) = inside {
             match self.role(pc, access, inside) {
-                Role::Itself => {
+                role @ (Role::Itself | Role::Maybe) => {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
-                    return self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                    let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                    let atomic = if role == Role::Maybe { Atomic::Unsure } else { info.atomic };
+                    let store = inside.ops[0].1.kind == OpKind::Store;
+                    return OrderInfo { atomic, store, ..info };
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
@@ -134,7 +174,10 @@ impl<'a> Orders<'a> {
                 }
             }
         }
-        self.outside(pc, access)
+        let mut info = self.outside(pc, access, place);
+        let locked = access.atomic && access.kind == AccessKind::Rmw && self.image.arch() == Arch::X86_64;
+        info.barrier = locked && info.from == Source::Isa;
+        info
     }
 
     /// Rust's library counts references down by a release RMW, with an acquire fence after the last one (`Arc`). LLVM
@@ -165,6 +208,11 @@ impl<'a> Orders<'a> {
         OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Unsure)
     }
 
+    /// An access of which only the instruction is known.
+    fn unknown(&self, access: &Access) -> OrderInfo {
+        if access.atomic { self.lost(access) } else { self.unsure(access) }
+    }
+
     /// AArch64's instructions state orders, so a compiler that knows an order makes just that one: if debug
     /// information claims another, one of the two is wrong, and the stronger is taken.
     fn checked(&self, pc: u64, access: &Access, mut info: OrderInfo) -> OrderInfo {
@@ -185,10 +233,13 @@ impl<'a> Orders<'a> {
 
     /// The atomic operation that an instruction belongs to.
     fn inside(&self, pc: u64) -> Option<Inside<'a>> {
-        let (unit, chain) = self.debug.chain(pc)?;
+        self.inside_of(pc, &self.debug.chain(pc)?)
+    }
+
+    fn inside_of(&self, pc: u64, (unit, chain): &Chain<'a>) -> Option<Inside<'a>> {
         let mut ops: Vec<(u32, Op)> = Vec::new();
         let mut inner = None;
-        for node in chain {
+        for &node in chain {
             // The source of a function is where its innermost instruction, or the call inlined into it, is.
             let file = || match inner {
                 None => self.debug.line(pc).map(|line| line.file),
@@ -244,6 +295,8 @@ impl<'a> Orders<'a> {
                     runtime: Some(Arc::new(runtime)),
                     from: Source::Runtime,
                     atomic: Atomic::Yes,
+                    store: false,
+                    barrier: false,
                     warning: None,
                 });
             }
@@ -259,8 +312,23 @@ impl<'a> Orders<'a> {
             return None;
         }
         let call = self.debug.call_line(inside.unit, node.call)?;
-        let (order, failure) = self.texts.call(self.debug.files(), &call, op)?;
+        let (order, failure) = self.kept.0.texts.call(self.debug.files(), &call, op)?;
         Some(OrderInfo { failure, ..OrderInfo::new(order, Source::Text, Atomic::Yes) })
+    }
+
+    /// The names of all functions that symbols know: those of C as they are, of others the parts of their names.
+    fn functions(&self) -> &HashSet<String> {
+        self.kept.0.functions.get_or_init(|| {
+            let defined = self.image.symbols().iter().filter(|symbol| symbol.function);
+            let names = defined.map(|symbol| &symbol.name).chain(self.image.imports().values());
+            let mut found = HashSet::new();
+            for name in names {
+                let whole = demangle(name);
+                let word = |c: char| c.is_alphanumeric() || c == '_';
+                found.extend(whole.split(|c| !word(c)).filter(|part| !part.is_empty()).map(str::to_owned));
+            }
+            found
+        })
     }
 
     fn by_file(&self, pc: u64) -> Option<OrderInfo> {
@@ -280,6 +348,8 @@ enum Role {
     Fence,
     /// Another access of the same code: the expected value of a compare-and-swap, a spilled register.
     Beside,
+    /// The operation's own access or a spilled register: if it is atomic, then with the operation's order.
+    Maybe,
     /// Either.
     Unsure,
 }

@@ -6,6 +6,7 @@
 
 use super::info::{Atomic, InsnOrders, OrderInfo, Source};
 use super::instance::{Argument, Instance, operation, variable_name, variable_type};
+use super::ops::Scale;
 use super::{Decode, Inside, Op, Orders};
 use crate::debug::{Unit, pointee_size, size_of};
 use crate::effect::{Access, AccessKind, Extent, Flow, InsnEffect, Reg};
@@ -137,11 +138,48 @@ impl Orders<'_> {
             return None;
         }
         let names = op.scale.object_names();
-        unit.variables(node).find_map(|entry| {
+        let typed = unit.variables(node).find_map(|entry| {
             let name = variable_name(self.debug, unit, entry)?;
             let (unit, of) =
                 names.contains(&name.as_str()).then(|| variable_type(self.debug, unit, entry)).flatten()?;
             pointee_size(unit, of)
+        });
+        typed.or_else(|| {
+            let path = self.debug.path(unit, unit.nodes[node as usize].entry).0?;
+            generic_size(path.last()?).filter(|_| op.scale == Scale::Rust)
         })
+    }
+
+    /// Whether nothing is known of an operation but its name: line tables alone have no parameters.
+    pub(super) fn is_bare(&self, inside: &Inside<'_>) -> bool {
+        inside.ops.iter().all(|&(node, _)| inside.unit.variables(node).next().is_none())
+    }
+}
+
+/// The size that the name of a function of Rust's core tells: `atomic_load<u32>`.
+fn generic_size(name: &str) -> Option<u64> {
+    let argument = name.split_once('<')?.1.split([',', '>']).next()?;
+    match argument {
+        "u8" | "i8" | "bool" => Some(1),
+        "u16" | "i16" => Some(2),
+        "u32" | "i32" => Some(4),
+        "u64" | "i64" | "usize" | "isize" => Some(8),
+        "u128" | "i128" => Some(16),
+        _ if argument.starts_with('*') => Some(8),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generic_size;
+
+    #[test]
+    fn sizes_by_name() {
+        assert_eq!(generic_size("atomic_load<u32>"), Some(4));
+        assert_eq!(generic_size("atomic_store<*mut alloc::Node<u8>>"), Some(8));
+        assert_eq!(generic_size("atomic_add<usize, usize>"), Some(8));
+        assert_eq!(generic_size("atomic_load<T>"), None);
+        assert_eq!(generic_size("load"), None);
     }
 }

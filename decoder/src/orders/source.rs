@@ -53,7 +53,7 @@ impl Texts {
         let mut known = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let read = || {
             let bytes = files.open(DebugFile::Source(path)).filter(|bytes| bytes.len() <= MAX_FILE)?;
-            Some(Arc::new(String::from_utf8_lossy(&bytes).lines().map(uncommented).collect()))
+            Some(Arc::new(uncommented(&String::from_utf8_lossy(&bytes)).lines().map(str::to_owned).collect()))
         };
         known.entry(path.to_owned()).or_insert_with(read).clone()
     }
@@ -197,6 +197,28 @@ impl Statement {
         })
     }
 
+    /// Whether something here has a name that nobody knows: a macro, or a variable that is declared elsewhere. The
+    /// second: whether it looks like a call. Names in capitals are taken for constants, and members that are called and
+    /// whatever is qualified for functions, which debug information has.
+    pub(crate) fn unknown(&self, known: impl Fn(&str) -> bool) -> (bool, bool) {
+        let (mut any, mut called) = (false, false);
+        for (at, word) in self.words() {
+            let (before, after) = (self.text[..at].trim_end(), self.text[at + word.len()..].trim_start());
+            let call = after.starts_with('(');
+            let qualified = before.ends_with("::") || after.starts_with("::");
+            let method = call && (before.ends_with('.') || before.ends_with("->"));
+            let literal = word.starts_with(|c: char| c.is_ascii_digit()) || after.starts_with('\'');
+            // Constants by convention; reserved names are the standard library's parameters.
+            let constant = !call && (!word.contains(|c: char| c.is_lowercase()) || word.starts_with("__"));
+            if qualified || method || literal || constant || harmless(word) || known(word) {
+                continue;
+            }
+            any = true;
+            called |= call;
+        }
+        (any, called)
+    }
+
     /// The calls of C's atomic functions and builtins.
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.words().filter_map(|(at, word)| self.call(at, word)).collect()
@@ -222,6 +244,36 @@ impl Statement {
         };
         Some(Call { extent, kind, order, failure })
     }
+}
+
+/// Words of C and C++ that access nothing, and the standard's macros and functions that become plain instructions and
+/// access nothing but their arguments.
+fn harmless(word: &str) -> bool {
+    const WORDS: &str = " alignas alignof and asm auto bool break case catch char char16_t char32_t char8_t class \
+        co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype \
+        default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline \
+        int int128 long mutable namespace new noexcept not nullptr operator or override private protected public \
+        register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast \
+        struct switch template this thread_local throw true try typedef typeid typename union unsigned using virtual \
+        void while wchar_t xor final import typeof std \
+        assert errno offsetof stdin stdout stderr va_arg va_copy va_end va_start likely unlikely isnan isinf \
+        isfinite setjmp sigsetjmp min max \
+        memcpy memmove memset memcmp memchr strcpy strncpy strcmp strncmp strlen strcat strchr strrchr abs fabs \
+        sqrt floor ceil ";
+    let mut letters = word.trim_start_matches('_').chars();
+    // Reserved names of types and template parameters (`_Args`), which optimised code may have none of.
+    let reserved = word.starts_with('_')
+        && letters.next().is_some_and(char::is_uppercase)
+        && word.contains(|c: char| c.is_lowercase());
+    reserved
+        || word.starts_with("memory_order")
+        || word.starts_with("__builtin_")
+        || word.starts_with("__glibcxx_")
+        || word.starts_with("_GLIBCXX")
+        || word.starts_with("_LIBCPP")
+        // `__inline__`, `__restrict`, `__extension__`, `__thread` …
+        || WORDS.contains(&format!(" {} ", word.trim_matches('_')))
+        || matches!(word.trim_matches('_'), "attribute" | "extension" | "thread" | "label" | "func" | "FUNCTION")
 }
 
 /// How many arguments a C++ operation takes at most beside its orders.
@@ -334,19 +386,50 @@ fn order_in(argument: &str) -> Option<Order> {
     RUST_NAMES.iter().find(|(name, _)| name == last).map(|(_, order)| *order)
 }
 
-/// A line without its comments, its columns unchanged. (Comments over several lines keep their text: they can only
-/// make a statement look atomic, never plain.)
-fn uncommented(line: &str) -> String {
-    let mut line = line.to_owned();
-    while let Some(from) = line.find("/*")
-        && let Some(len) = line[from..].find("*/")
-    {
-        line.replace_range(from..from + len + 2, &" ".repeat(len + 2));
+/// A text without its comments and what is in its strings, lines and columns unchanged. A comment without an end, and
+/// a string without one in its line, are none: a raw string may contain anything.
+fn uncommented(text: &str) -> String {
+    let mut out = text.to_owned().into_bytes();
+    let blank = |out: &mut [u8]| out.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let len = match rest {
+            [b'/', b'/', ..] => line,
+            [b'/', b'*', ..] => memchr::memmem::find(&rest[2..], b"*/").map_or(1, |end| end + 4),
+            [b'\'', b'"', b'\'', ..] | [b'\'', b'\\', b'"', b'\'', ..] => 3,
+            [b'"', ..] => match string(&rest[..line]) {
+                // The quotes stay.
+                Some(len) => {
+                    blank(&mut out[at + 1..at + len - 1]);
+                    at += len;
+                    continue;
+                }
+                None => 1,
+            },
+            _ => 1,
+        };
+        if len > 1 && rest[0] == b'/' {
+            blank(&mut out[at..at + len]);
+        }
+        at += len;
     }
-    if let Some(from) = line.find("//") {
-        line.truncate(from);
+    // What was replaced begins and ends at ASCII characters.
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// How long the string literal is that begins here.
+fn string(line: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match line.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
     }
-    line
 }
 
 #[cfg(test)]
@@ -358,6 +441,38 @@ mod tests {
         fn open(&self, file: DebugFile<'_>) -> Option<Arc<[u8]>> {
             matches!(file, DebugFile::Source("a.c")).then(|| Arc::from(self.0.as_bytes()))
         }
+    }
+
+    #[test]
+    fn comments_and_strings_are_no_code() {
+        let expected = [
+            ("a; // b\nc", "a;     \nc"),
+            ("a /* b\nc */ d", "a     \n     d"),
+            ("f(\"x \\\" /* y\", z); // w", "f(\"         \", z);     "),
+            ("a /* no end", "a /* no end"),
+            ("c = '\"'; d = \"e\";", "c = '\"'; d = \" \";"),
+            ("\"no end\nf /* g */", "\"no end\nf        "),
+        ];
+        for (text, code) in expected {
+            assert_eq!(uncommented(text), code);
+        }
+    }
+
+    #[test]
+    fn names_that_nobody_knows() {
+        let unknown = |text: &str| {
+            let known = |word: &str| matches!(word, "x" | "y" | "f");
+            Statement { text: text.to_owned(), at: None }.unknown(known)
+        };
+        let nothing =
+            ["x = f(y);", "return x + N;", "s::g(x);", "x.size();", "std::move(x);", "assert(x == 'a');"];
+        for text in nothing {
+            assert_eq!(unknown(text), (false, false), "{text}");
+        }
+        assert_eq!(unknown("x = flag;"), (true, false));
+        assert_eq!(unknown("x.flag = 1;"), (true, false));
+        assert_eq!(unknown("x = smp_load(&y);"), (true, true));
+        assert_eq!(unknown("x = LOAD(&y);"), (true, true));
     }
 
     fn call(text: &'static str, column: u32, kind: OpKind, scale: Scale) -> Option<(Order, Option<Order>)> {

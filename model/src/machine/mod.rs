@@ -23,6 +23,7 @@ mod mutants;
 mod perform;
 mod plain;
 mod spin;
+mod stale;
 
 pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 
@@ -38,6 +39,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use perform::Flight;
 use spin::{Spinning, Watch};
+use stale::Stale;
 
 /// The program's memory, as the engine can read it.
 pub trait Memory {
@@ -75,6 +77,7 @@ struct Thread {
     slept: u64,
     sleeps_in: Option<Op>,
     watch: Watch,
+    stale: Stale,
     spinning: Spinning,
     /// Whether it is counted in [`Machine::doubtful`].
     doubtful: bool,
@@ -260,6 +263,7 @@ impl<S: Strategy> Machine<S> {
             slept: 0,
             sleeps_in: None,
             watch: Watch::default(),
+            stale: Stale::default(),
             spinning: Spinning::No,
             doubtful: false,
             epoch: 1,
@@ -401,6 +405,18 @@ impl<S: Strategy> Machine<S> {
         self.threads[thread.index()].watch.hint();
     }
 
+    /// Something may happen to the thread that the model does not see (a signal, a store to memory that was its own):
+    /// however it went round before, it may do something else now.
+    pub fn disturb(&mut self, thread: ThreadId) {
+        let it = &mut self.threads[thread.index()];
+        it.watch.news();
+        if it.status == Status::Ready && it.spinning != Spinning::No {
+            // Only reads spin: it was counted for nothing else.
+            it.spinning = Spinning::No;
+            self.doubtful -= u32::from(core::mem::take(&mut it.doubtful));
+        }
+    }
+
     /// The threads that the last [`Op::Wake`] woke. They are running now.
     pub fn woken(&self) -> &[ThreadId] {
         &self.woken
@@ -474,7 +490,8 @@ impl<S: Strategy> Machine<S> {
         self.steps += 1;
         match choice.agent {
             Agent::Thread(thread) => {
-                self.communications += u64::from(choice.op.communicates());
+                // A thread that is alone has nobody to communicate with.
+                self.communications += u64::from(choice.op.communicates() && self.threads.len() > 1);
                 self.run(thread, memory)
             }
             Agent::Buffer(thread, place) => self.commit(thread, place, memory),
@@ -632,6 +649,11 @@ impl<S: Strategy> Machine<S> {
         })
     }
 
+    /// Whether the thread holds stores back.
+    pub fn holds(&self, thread: ThreadId) -> bool {
+        matches!(&self.model, Model::Buffered(buffered) if buffered.held(thread) > 0)
+    }
+
     /// Makes the thread's held stores visible, one a call, before something that the kernel or another thread
     /// could see. `None` when there are none (left).
     pub fn flush(&mut self, thread: ThreadId, memory: &mut impl Memory) -> Option<Step> {
@@ -665,6 +687,19 @@ impl<S: Strategy> Machine<S> {
                 c11.add_to(all, msg);
                 c11.forget(msg);
             }
+        }
+        self.end_epoch(thread);
+    }
+
+    /// A full barrier of the thread's that is part of another operation, as of x86-64's locked instructions: an SC fence
+    /// at which nobody else is scheduled. The hardware models know such instructions without being told.
+    pub fn barrier(&mut self, thread: ThreadId, site: Site) {
+        if !matches!(self.model, Model::C11(_)) {
+            return;
+        }
+        self.push(thread, site, Label::Fence { order: Order::SeqCst });
+        if let Model::C11(c11) = &mut self.model {
+            c11.fence(thread, Order::SeqCst);
         }
         self.end_epoch(thread);
     }
@@ -741,6 +776,6 @@ fn op_is_sane(op: &Op) -> bool {
             order.is_atomic() && failure.is_atomic() && (!failure.releases() || failure.is_sc())
         }
         Op::Fence { order } => order.is_atomic(),
-        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
+        Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => true,
     }
 }

@@ -59,7 +59,7 @@ impl<S: Strategy> Machine<S> {
             Op::Rmw { at, .. } => self.decide_update(&choice, at, None, memory, &mut how),
             Op::Cas { at, expected, .. } => self.decide_update(&choice, at, Some(expected), memory, &mut how),
             Op::Wait { at, expected } => return self.wait(thread, at, expected, memory),
-            Op::Fence { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Deed::Other,
+            Op::Fence { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Yield | Op::Join { .. } => Deed::Other,
         };
         self.flight = Some(Flight { thread, deed });
         self.set_status(thread, Status::Running);
@@ -94,18 +94,29 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    /// Among `count` candidates, which the read takes. A spinning thread takes the newest.
-    fn choose_read(&mut self, choice: &Choice, count: usize) -> usize {
+    /// Among `count` candidates, which the read takes. A spinning thread takes the newest, and so does one that has read
+    /// an old store here too often.
+    fn choose_read(&mut self, choice: &Choice, at: Place, count: usize) -> usize {
         if count < 2 {
             return 0;
         }
-        if self.threads[choice.agent.thread().index()].spinning != super::Spinning::No {
+        let thread = &self.threads[choice.agent.thread().index()];
+        if thread.spinning != super::Spinning::No || thread.stale.is_enough(at) {
             self.strategy.forced(choice);
             return count - 1;
         }
         let chosen = self.strategy.read(&ReadChoice { choice: *choice, count });
         assert!(chosen < count, "the strategy chose a candidate that does not exist");
         chosen
+    }
+
+    /// Keeps count of reads of old stores, where there was a choice.
+    fn note_stale(&mut self, thread: ThreadId, at: Place, cell: CellId, index: u32, choice: bool) {
+        if choice && self.config.spin {
+            let it = &self.space.cells[cell as usize];
+            let old = index < it.last_index();
+            self.threads[thread.index()].stale.read(at, it.store(index).stamp, old);
+        }
     }
 
     fn decide_load(
@@ -132,7 +143,8 @@ impl<S: Strategy> Machine<S> {
         // Under c11, what a non-atomic load reads is determined, or it races.
         let determined = !order.is_atomic() && matches!(self.model, Model::C11(_));
         let floor = if determined { last } else { self.model.floor(it, thread, order) };
-        let index = floor + self.choose_read(choice, (last - floor) as usize + 1) as u32;
+        let index = floor + self.choose_read(choice, at, (last - floor) as usize + 1) as u32;
+        self.note_stale(thread, at, cell, index, floor < last);
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value());
         }
@@ -226,8 +238,9 @@ impl<S: Strategy> Machine<S> {
             index >= floor_to_succeed && room || is(machine.config.mutant, Mutant::RmwReadsOld)
         };
         let count = (floor..=last).filter(|&index| fits(self, index)).count();
-        let chosen = self.choose_read(choice, count);
+        let chosen = self.choose_read(choice, at, count);
         let index = (floor..=last).filter(|&index| fits(self, index)).nth(chosen).unwrap_or(last);
+        self.note_stale(thread, at, cell, index, count > 1);
         let it = &self.space.cells[cell as usize];
         how.read = (index < last).then_some(it.store(index).value());
         how.succeeds = !spurious && equal(self, index);
@@ -268,6 +281,9 @@ impl<S: Strategy> Machine<S> {
         if let Op::Sync { .. } = op {
             // What the call finds is told, or not at all: whoever makes it in a loop may have missed something.
             self.threads[thread.index()].watch.looked(self.told);
+            return Ok(());
+        }
+        if op == Op::Yield {
             return Ok(());
         }
         let Some(at) = op.place() else {

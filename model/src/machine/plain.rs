@@ -49,12 +49,27 @@ impl<S: Strategy> Machine<S> {
         store: bool,
         memory: &mut impl Memory,
     ) {
-        let (doer, len) = (self.doer(thread, site), in_range(addr, len));
         if store {
             self.tell(thread);
         } else {
             self.threads[thread.index()].watch.looked(self.told);
         }
+        self.plain_private(thread, site, addr, len, store, memory);
+    }
+
+    /// The same of memory that no other thread has touched (the thread's own stack): nobody who spins waits for it,
+    /// and the thread's own loads of it are part of its state. An engine that says so must [disturb](Machine::disturb)
+    /// the thread when another one touches that memory after all.
+    pub fn plain_private(
+        &mut self,
+        thread: ThreadId,
+        site: Site,
+        addr: Addr,
+        len: u64,
+        store: bool,
+        memory: &mut impl Memory,
+    ) {
+        let (doer, len) = (self.doer(thread, site), in_range(addr, len));
         if self.check_range(doer, addr, len, store) {
             self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);

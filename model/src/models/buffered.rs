@@ -203,6 +203,7 @@ impl Buffered {
                 self.flush(order, own)
             }
             Op::Fence { order } => self.flush(order, Flush::Nothing),
+            Op::Yield => Flush::Nothing,
             // The kernel, or a library, reads memory, and what it tells others must be there.
             Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => Flush::Everything,
         };

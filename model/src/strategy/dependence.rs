@@ -54,7 +54,12 @@ fn overlap(a: &Choice, b: &Choice) -> bool {
 const fn is_blocking(op: &Op) -> bool {
     match op {
         Op::Wait { .. } | Op::Wake { .. } | Op::Sync { .. } | Op::Join { .. } => true,
-        Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::Fence { .. } => false,
+        Op::Load { .. }
+        | Op::Store { .. }
+        | Op::Rmw { .. }
+        | Op::Cas { .. }
+        | Op::Fence { .. }
+        | Op::Yield => false,
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod dependence;
 mod exhaustive;
+mod fair;
 mod pct;
 mod pctwm;
+mod placewm;
 mod points;
 mod pos;
 mod priority;
@@ -18,8 +20,10 @@ mod toy;
 
 pub use dependence::dependent;
 pub use exhaustive::Exhaustive;
+pub use fair::Fair;
 pub use pct::Pct;
 pub use pctwm::Pctwm;
+pub use placewm::PlaceWm;
 pub use pos::Pos;
 pub use random::Random;
 pub use record::Recorder;
@@ -145,10 +149,14 @@ forward_strategy!(&mut S, Box<S>);
 pub enum StrategyKind {
     /// Uniform at every point.
     Random,
+    /// Random, with some threads faster than others.
+    Skewed,
     /// PCT, with uniform reads.
     Pct,
     /// PCT for weak memory.
     Pctwm,
+    /// PCTWM with places instead of events as sinks.
+    PlaceWm,
     /// BasicPOS, with uniform reads.
     BasicPos,
     /// POS, with uniform reads.
@@ -161,10 +169,12 @@ pub enum StrategyKind {
 
 impl StrategyKind {
     /// Every kind.
-    pub const ALL: [StrategyKind; 7] = [
+    pub const ALL: [StrategyKind; 9] = [
         StrategyKind::Random,
+        StrategyKind::Skewed,
         StrategyKind::Pct,
         StrategyKind::Pctwm,
+        StrategyKind::PlaceWm,
         StrategyKind::BasicPos,
         StrategyKind::Pos,
         StrategyKind::BasicPosWm,
@@ -175,8 +185,10 @@ impl StrategyKind {
     pub const fn name(self) -> &'static str {
         match self {
             StrategyKind::Random => "random",
+            StrategyKind::Skewed => "skewed",
             StrategyKind::Pct => "pct",
             StrategyKind::Pctwm => "pctwm",
+            StrategyKind::PlaceWm => "placewm",
             StrategyKind::BasicPos => "basicpos",
             StrategyKind::Pos => "pos",
             StrategyKind::BasicPosWm => "basicposwm",
@@ -207,16 +219,22 @@ pub struct Parameters {
     pub k_com: u32,
     /// `h`: how many of the newest candidates a load chooses from; 0 means 1.
     pub history: u32,
+    /// Whether a store that every reader may overlook need not wait: see [`Random`].
+    pub eager: bool,
 }
 
 /// The strategy of this kind. An execution makes one indirect call per question to it, which is nothing
 /// beside the machine's own work.
 pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn Strategy + Send> {
-    let &Parameters { depth, k, k_com, history } = parameters;
+    let &Parameters { depth, k, k_com, history, eager } = parameters;
     match kind {
+        StrategyKind::Random if eager => Box::new(Random::new(seed).eager()),
         StrategyKind::Random => Box::new(Random::new(seed)),
-        StrategyKind::Pct => Box::new(Pct::new(seed, depth, k)),
-        StrategyKind::Pctwm => Box::new(Pctwm::new(seed, depth, k_com, history)),
+        StrategyKind::Skewed if eager => Box::new(Random::new(seed).skewed().eager()),
+        StrategyKind::Skewed => Box::new(Random::new(seed).skewed()),
+        StrategyKind::Pct => Box::new(Fair::new(Pct::new(seed, depth, k), parameters)),
+        StrategyKind::Pctwm => Box::new(Fair::new(Pctwm::new(seed, depth, k_com, history), parameters)),
+        StrategyKind::PlaceWm => Box::new(Fair::new(PlaceWm::new(seed, depth, history), parameters)),
         StrategyKind::BasicPos => Box::new(Pos::new(seed, false, None)),
         StrategyKind::Pos => Box::new(Pos::new(seed, true, None)),
         StrategyKind::BasicPosWm => Box::new(Pos::new(seed, false, Some(history))),
@@ -228,6 +246,12 @@ pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn 
 fn recent(rng: &mut Rng, count: usize, history: u32) -> usize {
     let window = (history as usize).clamp(1, count);
     count - window + rng.below(window)
+}
+
+/// Where a store enters modification order: half of the time at the end, since the last store is the one that the others
+/// see, and else anywhere before.
+fn placed(rng: &mut Rng, count: usize) -> usize {
+    if rng.below(2) == 0 { count - 1 } else { rng.below(count - 1) }
 }
 
 /// Whether a weak compare-and-swap fails for no reason: a quarter of the time. Often enough to test the retry
@@ -298,7 +322,7 @@ mod tests {
 
     #[test]
     fn names_name_one_kind_each() {
-        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 1 };
+        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 1, eager: false };
         for kind in StrategyKind::ALL {
             assert_eq!(StrategyKind::from_name(kind.name()), Some(kind));
             assert_eq!(build(kind, &parameters, 0).name(), kind.name());
@@ -330,7 +354,7 @@ mod tests {
     /// equal ones is at most 2⁻¹⁹.)
     #[test]
     fn the_seed_fixes_the_run() {
-        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 2 };
+        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 2, eager: false };
         for model in ModelKind::ALL {
             let toy = Toy::new(
                 model,

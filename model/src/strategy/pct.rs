@@ -12,7 +12,7 @@
 
 use super::points::Points;
 use super::priority::{AgentMap, Priority, highest};
-use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, spuriously};
+use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, placed, spuriously};
 use crate::rng::Rng;
 
 /// Priority scheduling with `d - 1` random change points.
@@ -47,7 +47,7 @@ impl Strategy for Pct {
     }
 
     fn place(&mut self, _choice: &Choice, count: usize) -> usize {
-        self.rng.below(count)
+        placed(&mut self.rng, count)
     }
 
     fn wake(&mut self, count: usize) -> usize {

@@ -13,14 +13,17 @@
 //! - The buffers of PSO and PSLO, which the paper does not have, rank below every thread that is not lowered and
 //!   above the sinks, in random order. With `d = 0` nobody sees a held store until all threads have run or
 //!   are blocked; and all of them are visible when the first sink runs.
-//! - Where a store enters modification order (`--mo-insertion`) and whether a weak compare-and-swap fails
-//!   spuriously are communication too: only sinks have the choice. Others append, and do not fail.
+//! - Events are counted from when there is a second thread: before, there is nobody to communicate with.
+//! - Where a store enters modification order (`--mo-insertion`) is no choice of the paper's: for the whole
+//!   execution it is decided whether stores keep the order of execution (1/3) or choose, each for itself. So a bug that
+//!   needs no insertion is found a third as often at worst, however many stores there are.
+//! - Whether a weak compare-and-swap fails spuriously is communication: only sinks have the choice.
 //! - A thread that was lowered stays at its sink's priority, for the rest of its events too, until another of
 //!   its events is a sink: `threads[d - k] ← t`, taken literally.
 
 use super::points::Points;
 use super::priority::{AgentMap, Priority, highest};
-use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, recent, spuriously};
+use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, placed, recent, spuriously};
 use crate::op::Agent;
 use crate::rng::Rng;
 
@@ -41,6 +44,10 @@ pub struct Pctwm {
     history: u32,
     ranks: AgentMap<Rank>,
     sinks: Points,
+    /// Whether stores may come before others in modification order.
+    inserts: bool,
+    /// Whether there has only been one thread so far.
+    alone: bool,
 }
 
 impl Pctwm {
@@ -49,7 +56,8 @@ impl Pctwm {
     pub fn new(seed: u64, depth: u32, k_com: u32, history: u32) -> Pctwm {
         let mut rng = Rng::new(seed);
         let sinks = Points::draw(&mut rng, depth, k_com);
-        Pctwm { rng, history, ranks: AgentMap::new(), sinks }
+        let inserts = rng.below(3) > 0;
+        Pctwm { rng, history, ranks: AgentMap::new(), sinks, inserts, alone: true }
     }
 
     /// Whether the event was chosen as a sink.
@@ -64,7 +72,8 @@ impl Strategy for Pctwm {
     }
 
     fn pick(&mut self, enabled: &[Choice]) -> Pick {
-        let Pctwm { rng, ranks, sinks, .. } = self;
+        self.alone &= enabled.len() == 1 && enabled[0].agent.thread().0 == 0;
+        let Pctwm { rng, ranks, sinks, alone, .. } = self;
         let mut first = |agent| {
             let priority = match agent {
                 Agent::Thread(_) => Priority::normal(rng),
@@ -77,7 +86,7 @@ impl Strategy for Pctwm {
             let best = highest(enabled, |choice| ranks.entry(choice.agent, || first(choice.agent)).priority);
             let choice = &enabled[best];
             let rank = ranks.entry(choice.agent, || first(choice.agent));
-            let counts = matches!(choice.agent, Agent::Thread(_)) && choice.op.communicates();
+            let counts = matches!(choice.agent, Agent::Thread(_)) && choice.op.communicates() && !*alone;
             if !counts || rank.counted == Some(choice.serial) {
                 return Pick::Take(best);
             }
@@ -95,8 +104,8 @@ impl Strategy for Pctwm {
         if self.is_sink(&read.choice) { recent(&mut self.rng, read.count, self.history) } else { 0 }
     }
 
-    fn place(&mut self, choice: &Choice, count: usize) -> usize {
-        if self.is_sink(choice) { self.rng.below(count) } else { count - 1 }
+    fn place(&mut self, _choice: &Choice, count: usize) -> usize {
+        if self.inserts { placed(&mut self.rng, count) } else { count - 1 }
     }
 
     fn wake(&mut self, count: usize) -> usize {

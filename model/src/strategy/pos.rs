@@ -10,7 +10,7 @@
 //! candidates, not among all. Deviation: the priorities are 64 bits, not reals; ties go by the order of the offer.
 
 use super::priority::{AgentMap, highest};
-use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, conflict, recent, spuriously};
+use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, conflict, placed, recent, spuriously};
 use crate::rng::Rng;
 
 /// Event priorities.
@@ -57,7 +57,7 @@ impl Strategy for Pos {
     }
 
     fn place(&mut self, _choice: &Choice, count: usize) -> usize {
-        self.rng.below(count)
+        placed(&mut self.rng, count)
     }
 
     fn wake(&mut self, count: usize) -> usize {

@@ -202,6 +202,7 @@ pub(crate) fn strategy(setup: &Setup) -> Box<dyn Strategy + Send> {
         k: 20 + rng.below(80) as u32,
         k_com: 5 + rng.below(40) as u32,
         history: rng.below(4) as u32,
+        eager: rng.below(2) == 0,
     };
     build(setup.strategy, &parameters, setup.seed)
 }
@@ -559,6 +560,7 @@ impl<S: Strategy> Engine<'_, S> {
             (65..67, _) => (Op::Wait { at, expected: wanted }, 0),
             (67..71, _) => (Op::Wake { at, count: self.one_of(&[0, 1, 2, u32::MAX]) }, 0),
             (73..76, _) => (Op::Sync { at }, 0),
+            (76..78, _) => (Op::Yield, 0),
             (71..73, _) => (Op::Join { child: ThreadId(self.rng.below(self.threads.len()) as u32) }, 0),
             _ => (Op::Load { at, order: of(&LOADS, draw) }, 0),
         };
@@ -627,7 +629,7 @@ impl<S: Strategy> Engine<'_, S> {
                 assert_eq!(self.threads[child.index()].0, Status::Ended);
                 what = Some(What::Join(child.0));
             }
-            Op::Sync { .. } => assert_eq!(how, How::default()),
+            Op::Sync { .. } | Op::Yield => assert_eq!(how, How::default()),
             Op::Wake { .. } => {}
         }
         if let Err(mismatch) = self.machine.retired(ThreadId(thread), read, written) {

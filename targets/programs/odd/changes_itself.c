@@ -1,4 +1,5 @@
 // Code that is changed while there are threads, and code that is made at run time, do what they say.
+// Expect: clean
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>

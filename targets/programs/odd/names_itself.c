@@ -1,4 +1,5 @@
 // Processes and threads know each other by their numbers, whoever asks.
+// Expect: clean
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // Handlers on a stack of their own, a fault that is left by siglongjmp, blocked signals, and a large frame.
+// Expect: clean
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>

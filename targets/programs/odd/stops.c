@@ -1,4 +1,5 @@
 // Processes that are stopped by signals stay so until they are told to go on.
+// Expect: clean
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>

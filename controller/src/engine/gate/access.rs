@@ -168,7 +168,7 @@ impl<S: Strategy> Run<'_, S> {
             for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
                 let op = if store { "store" } else { "load" };
                 let site = self.site(index, op, Some((order, from)), atomic, insn);
-                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store });
+                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store, private: false });
             }
             return;
         };

@@ -276,7 +276,7 @@ impl<S: Strategy> Run<'_, S> {
                     let op = if store { "store" } else { "load" };
                     let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
                     let site = self.site_here(index, what);
-                    told.push(Told { pc: 0, site, addr, len, store });
+                    told.push(Told { pc: 0, site, addr, len, store, private: false });
                 }
                 self.tell(index, &told);
             }

@@ -5,6 +5,7 @@
 //! look for it, just for the moment in which it runs. It runs when its first store is due (or its last load); what
 //! it writes is taken away again and appears when the model says so, store by store.
 
+use super::managed::writes_vectors;
 use super::run::Run;
 use super::thread::{Part, PartKind, Pending};
 use crate::engine::EngineError;
@@ -18,7 +19,10 @@ impl<S: Strategy> Run<'_, S> {
         let state = self.state(index);
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let part = &flight.parts[flight.next];
-        let (op, site) = (part.op(), part.site);
+        let (op, site, barrier) = (part.op(), part.site, part.barrier);
+        if barrier {
+            self.machine.barrier(self.threads[index].id, site);
+        }
         self.pend(index, Pending::Part, op, site, state);
     }
 
@@ -30,7 +34,7 @@ impl<S: Strategy> Run<'_, S> {
     /// Performs the part that the thread has stopped before.
     pub(super) fn perform_part(&mut self, index: usize, how: How) -> Result<(), EngineError> {
         let id = self.threads[index].id;
-        let Part { kind, at, .. } = *self.part(index);
+        let Part { kind, at, site, barrier, .. } = *self.part(index);
         let (mut read, mut written) = (0, 0);
         if kind != PartKind::Store {
             read = how.read.unwrap_or_else(|| self.memory.value(at));
@@ -63,6 +67,9 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         self.retired(id, read, written)?;
+        if barrier {
+            self.machine.barrier(id, site);
+        }
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
         flight.next += 1;
         if flight.next < flight.parts.len() {
@@ -70,6 +77,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         let flight = self.threads[index].flight.take().expect("an instruction is under way");
+        self.threads[index].new_vectors |= writes_vectors(&flight.insn);
         if let Some(transfer) = flight.insn.transfer {
             return self.follow(index, &flight.insn, transfer, Some(read as u64));
         }

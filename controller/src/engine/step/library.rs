@@ -65,7 +65,7 @@ impl<S: Strategy> Run<'_, S> {
             let op = if store { "store" } else { "load" };
             let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
             let site = self.site_here(index, what);
-            told.push(Told { pc: 0, site, addr, len, store });
+            told.push(Told { pc: 0, site, addr, len, store, private: false });
         }
         let (stores, loads): (Vec<Told>, Vec<Told>) = told.into_iter().partition(|it| it.store);
         self.tell(index, &loads);

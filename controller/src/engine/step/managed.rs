@@ -5,12 +5,12 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Part, PartKind, Pending, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Thread, Told};
 use crate::engine::EngineError;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
 use wmtrace_decoder::effect::{Access, AccessKind, Concrete, Extent, Flow, Mask, RegSet};
-use wmtrace_decoder::orders::{self, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
 use wmtrace_decoder::x86::regs::{RBP, RFLAGS, RSP};
 use wmtrace_model::op::{Addr, Op, Place, Site};
 use wmtrace_model::order::Order;
@@ -21,6 +21,9 @@ const LONGEST: usize = 64;
 
 /// The most bytes of an access that the model decides on; longer ones (string instructions) are told.
 const DECIDED: u64 = 64;
+
+/// The most parts of its own stack of which it is remembered that a thread has read them.
+const MAX_LOOKED: usize = 64;
 
 /// The accesses of one instruction, by what the model has to do with them.
 #[derive(Default)]
@@ -53,6 +56,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         if insn.effect.waits {
             self.machine.hint(self.threads[index].id);
+            self.paused(index);
         }
         if let Some(asks) = insn.asks {
             return self.answer(index, &insn, asks);
@@ -60,7 +64,7 @@ impl<S: Strategy> Run<'_, S> {
         let accesses = self.accesses(index, &insn, &self.threads[index].regs.clone())?;
         if !accesses.parts.is_empty() && !accesses.faults {
             let Accesses { parts, told, quiet, .. } = accesses;
-            if !quiet.is_empty() || told.iter().any(|it| it.store) || writes_vectors(&insn) {
+            if !quiet.is_empty() || told.iter().any(|it| it.store) {
                 self.new_state(index);
             }
             self.threads[index].flight =
@@ -81,6 +85,9 @@ impl<S: Strategy> Run<'_, S> {
             return self.follow(index, &insn, transfer, None);
         }
         if insn.effect.flow != Flow::Next {
+            if insn.effect.flow == Flow::Syscall && self.drains(index) {
+                return Ok(());
+            }
             return self.alone(index, &insn, &accesses);
         }
         self.stretch(index, &insn, accesses)
@@ -163,16 +170,24 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
-        let (loads, stores) = match it.kind {
+        // A store at the source is one to the model, whatever it does beside that (XCHG).
+        let kind = match it.kind {
+            AccessKind::Rmw if !it.conditional && insn.orders.get(number).is_some_and(|info| info.store) => {
+                AccessKind::Store
+            }
+            kind => kind,
+        };
+        let (loads, stores) = match kind {
             AccessKind::Load => (true, false),
             AccessKind::Store => (false, true),
             AccessKind::Rmw | AccessKind::LoadStore => (true, true),
         };
         let Role::Operation { failure, .. } = role else {
+            let private = self.threads[index].owns(it.addr, it.len) && !self.is_shared_stack(it);
             for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
                 let op = if store { "store" } else { "load" };
                 let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
-                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store });
+                found.told.push(Told { pc, site, addr: it.addr, len: it.len, store, private });
             }
             return;
         };
@@ -182,20 +197,30 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = match it.kind {
+        let op = match kind {
             AccessKind::Rmw => "rmw",
             _ if stores => "store",
             _ => "load",
         };
         let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
         while from_addr < end {
             // Up to the next multiple of sixteen, unless the access fits as it is.
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part { kind, at, order, failure, site, value: None, redirected: false };
-            match it.kind {
+            let part = |kind, order| Part {
+                kind,
+                at,
+                order,
+                failure,
+                site,
+                barrier,
+                value: None,
+                redirected: false,
+            };
+            match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
                 AccessKind::LoadStore => {
@@ -220,15 +245,25 @@ impl<S: Strategy> Run<'_, S> {
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
+        let shares = !own && self.shares_stack(index, it);
+        let looked = &mut self.threads[index].looked;
+        if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
+            looked.extend(granules(it).take(2));
+        }
         if !self.is_c11() {
-            return (self.hardware_role(index, it, own), Source::Isa);
+            return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
         // A locked instruction that stands for a fence is one event: the fence.
         if insn.fence.is_some() && own {
             return (Role::Private, info.from);
         }
+        // Whether the runtime's accesses to a stack are atomic matters from the moment on when others look at it.
+        let own = own && !self.is_shared_stack(it);
         let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        if own && info.atomic == Atomic::Unsure && it.kind != AccessKind::Load {
+            self.unsure.extend(granules(it).take(512));
+        }
         if it.kind != AccessKind::Rmw {
             match info.atomic {
                 Atomic::No => return (Role::Plain, info.from),
@@ -247,20 +282,69 @@ impl<S: Strategy> Run<'_, S> {
         (Role::Operation { order, failure }, info.from)
     }
 
-    /// Under the hardware models every access that others may see is an operation.
-    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool) -> Role {
-        let granules = it.addr >> 3..=it.addr.saturating_add(it.len.max(1) - 1) >> 3;
-        let mut private = false;
-        if own {
-            private = !granules.take(8).any(|granule| self.shared.contains(&granule));
-        } else if self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
-            let before = self.shared.len();
-            self.shared.extend(granules.take(512));
-            if self.shared.len() > before {
-                // The owner has written there unseen: who reads it knows all that the owner had done by then.
-                let site = self.site_here(index, What::call("shares"));
-                self.machine.acquire(self.threads[index].id, it.addr, site);
+    /// Another thread's stack that a thread touches for the first time is shared from then on. Whether that is so.
+    fn shares_stack(&mut self, index: usize, it: &Concrete) -> bool {
+        if !self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
+            return false;
+        }
+        let before = self.shared.len();
+        self.shared.extend(granules(it).take(512));
+        if self.shared.len() == before {
+            return false;
+        }
+        // What the owner has written here may have been atomic, and was taken for plain: who finds it knows all that
+        // the owner knew.
+        let publishes = self.is_c11() && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
+        let site = publishes.then(|| self.site_here(index, What::call("shares")));
+        for owner in 0..self.threads.len() {
+            let Thread { id, mode, ref stack, .. } = self.threads[owner];
+            if !stack.contains(&it.addr) {
+                continue;
             }
+            let object = stack.start;
+            if mode != Mode::Ended {
+                // Until now its state was its own.
+                self.machine.disturb(id);
+                site.into_iter().for_each(|site| self.machine.release(id, object, site));
+            }
+            if let Some(site) = site {
+                self.machine.acquire(self.threads[index].id, object, site);
+            }
+        }
+        true
+    }
+
+    /// The thread ends: who looks at its stack from now on knows what it knew, if it may have meant that.
+    pub(super) fn leaves_stack(&mut self, index: usize) {
+        let Thread { id, ref stack, .. } = self.threads[index];
+        let object = stack.start;
+        if self.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
+            let site = self.site_here(index, What::call("exit"));
+            self.machine.release(id, object, site);
+        }
+    }
+
+    /// A thread that goes round a loop with a PAUSE in it, looking at nothing but its own stack, waits for another thread
+    /// to write there (as in queue locks): what it looks at is shared.
+    fn paused(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if std::mem::replace(&mut thread.paused, true) {
+            self.shared.extend(thread.looked.drain(..));
+            self.machine.disturb(thread.id);
+        }
+    }
+
+    fn is_shared_stack(&self, it: &Concrete) -> bool {
+        !self.shared.is_empty() && granules(it).take(512).any(|granule| self.shared.contains(&granule))
+    }
+
+    /// Under the hardware models every access that others may see is an operation.
+    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool, shares: bool) -> Role {
+        let private = own && !self.is_shared_stack(it);
+        if shares {
+            // The owner has written there unseen: who reads it knows all that the owner had done by then.
+            let site = self.site_here(index, What::call("shares"));
+            self.machine.acquire(self.threads[index].id, it.addr, site);
         }
         match it.kind {
             AccessKind::Rmw => Role::Operation { order: Order::SeqCst, failure: Order::SeqCst },
@@ -272,13 +356,20 @@ impl<S: Strategy> Run<'_, S> {
 
     /// An order and that of failure, evaluated now if it lives in a variable.
     fn order_of(&self, index: usize, info: &OrderInfo, kind: AccessKind) -> (Order, Order) {
-        let policy = || self.engine.options.assume.order(kind);
+        // On x86-64 a load that acquires and one that is seq_cst are the same instruction. Where nobody says which it is,
+        // taking it for the weaker one would be a false alarm: store buffering, of a program that rules it out. (A
+        // store that is seq_cst is another instruction than one that releases.)
+        let policy = || match (self.engine.options.assume, kind) {
+            (Assume::AcqRel, AccessKind::Load | AccessKind::Rmw) => Order::SeqCst,
+            (assume, kind) => assume.order(kind),
+        };
         let (order, failure) = match (&info.runtime, info.order) {
             (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
                 Ok((order, failure)) => (order, failure),
                 Err(_) => (policy(), None),
             },
-            (None, order) => (order.unwrap_or_else(policy), info.failure),
+            (None, Some(order)) if info.from != Source::Policy => (order, info.failure),
+            (None, _) => (policy(), info.failure),
         };
         let order = if order == Order::Na { Order::Relaxed } else { order };
         (order, of_load(failure.unwrap_or(order)))
@@ -338,11 +429,16 @@ impl<S: Strategy> Run<'_, S> {
         // What cannot be read faults: let it.
         let Some(memory) = memory else { return self.alone(index, insn, &Accesses::default()) };
         let target = transfer.target(&regs, memory, next);
+        if loaded.is_none() && !self.sea.covers(target) && self.drains(index) {
+            return Ok(());
+        }
         if transfer.is_call() {
             let sp = regs.rsp.wrapping_sub(8);
+            let before = self.written_before(index, &[(sp, 8)]);
             if self.memory.write(sp, &next.to_le_bytes()).is_err() {
                 return self.alone(index, insn, &Accesses::default());
             }
+            self.written_after(index, &before);
             let before = self.threads[index].calls_made;
             let after = self.engine.sites.called(before, next, &self.modules);
             let thread = &mut self.threads[index];
@@ -362,6 +458,17 @@ impl<S: Strategy> Run<'_, S> {
             self.leaves_by_linker(index, regs.rip, slot);
         }
         Ok(())
+    }
+
+    /// Under PSO and PSLO: a thread that is about to leave managed code stops first if it holds stores back. Others
+    /// may run, and its stores become visible in any order, before it does; what is left then, the machine commits.
+    fn drains(&mut self, index: usize) -> bool {
+        let holds = self.machine.holds(self.threads[index].id);
+        if holds {
+            let site = self.site_here(index, What::call("leaves"));
+            self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
+        }
+        holds
     }
 
     /// One instruction that cannot be part of a stretch and is not followed: stepped by the processor.
@@ -396,7 +503,12 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn tell(&mut self, index: usize, told: &[Told]) {
         let id = self.threads[index].id;
         for it in told {
-            self.machine.plain(id, it.site, Addr(it.addr), it.len, it.store, &mut &self.memory);
+            let memory = &mut &self.memory;
+            if it.private {
+                self.machine.plain_private(id, it.site, Addr(it.addr), it.len, it.store, memory);
+            } else {
+                self.machine.plain(id, it.site, Addr(it.addr), it.len, it.store, memory);
+            }
         }
     }
 
@@ -443,9 +555,7 @@ impl<S: Strategy> Run<'_, S> {
             told.retain(|it| it.pc < at || at < start);
         }
         self.written_after(index, &before);
-        if vectors {
-            self.new_state(index);
-        }
+        self.threads[index].new_vectors |= vectors;
         self.tell(index, &told);
         self.threads[index].last_pc = if ended { end - 1 } else { at };
         if ended {
@@ -484,13 +594,38 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// A fingerprint of what decides what the thread does next.
-    pub(super) fn state(&self, index: usize) -> u64 {
-        let thread = &self.threads[index];
+    pub(super) fn state(&mut self, index: usize) -> u64 {
+        let thread = &mut self.threads[index];
+        if std::mem::take(&mut thread.new_vectors) {
+            let vectors =
+                thread.stopped.as_ref().and_then(|stopped| stopped.xstate().ok()).unwrap_or_default();
+            let words = vectors.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+            thread.vectors = words.fold(0, mix);
+        }
         let regs = &thread.regs;
         let flags = regs.eflags & 0xcd5;
         let all = [
-            regs.rax, regs.rbx, regs.rcx, regs.rdx, regs.rsi, regs.rdi, regs.rbp, regs.rsp, regs.r8, regs.r9,
-            regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip, flags,
+            regs.rax,
+            regs.rbx,
+            regs.rcx,
+            regs.rdx,
+            regs.rsi,
+            regs.rdi,
+            regs.rbp,
+            regs.rsp,
+            regs.r8,
+            regs.r9,
+            regs.r10,
+            regs.r11,
+            regs.r12,
+            regs.r13,
+            regs.r14,
+            regs.r15,
+            regs.rip,
+            flags,
+            regs.fs_base,
+            regs.gs_base,
+            thread.vectors,
         ];
         all.into_iter().fold(thread.written, mix) | 1
     }
@@ -636,7 +771,12 @@ fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
     }
 }
 
-/// Whether an instruction changes registers that a thread's fingerprint does not cover.
-fn writes_vectors(insn: &Insn) -> bool {
+/// The granules of an access.
+fn granules(it: &Concrete) -> impl Iterator<Item = u64> {
+    it.addr >> 3..=it.addr.saturating_add(it.len.max(1) - 1) >> 3
+}
+
+/// Whether an instruction changes registers beside the general ones and the flags.
+pub(super) fn writes_vectors(insn: &Insn) -> bool {
     insn.effect.writes.iter().any(|reg| reg.0 >= 16 && reg != RFLAGS)
 }

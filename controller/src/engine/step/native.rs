@@ -4,11 +4,37 @@ use super::run::{Run, mix};
 use super::thread::Mode;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{Phase, Regs, Resume, Stop};
+use crate::os::{Tid, proc};
 use std::time::{Duration, Instant};
 use wmtrace_model::strategy::Strategy;
 
-/// How long native code may run while other threads could go on. It may be waiting for one of them.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How much processor time native code may use while other threads could go on. It may be waiting for one of them.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// When native code has run for too long. What counts is the thread's own time: on a busy machine, real time is no
+/// measure of what it has done.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// Its time is looked at then.
+    from: Instant,
+    /// How much it had used when it was looked at first.
+    used: Option<Duration>,
+}
+
+impl Patience {
+    fn new() -> Patience {
+        Patience { from: Instant::now() + PATIENCE, used: None }
+    }
+
+    pub(super) fn is_over(&mut self, process: Tid, tid: Tid) -> bool {
+        if Instant::now() < self.from {
+            return false;
+        }
+        self.from = Instant::now() + PATIENCE;
+        let used = proc::used(process, tid);
+        used.saturating_sub(*self.used.get_or_insert(used)) >= PATIENCE
+    }
+}
 
 impl<S: Strategy> Run<'_, S> {
     /// The thread goes on in native code, or receives a signal, until its next stop.
@@ -28,7 +54,7 @@ impl<S: Strategy> Run<'_, S> {
             stopped.set_signal_info(&info)?;
         }
         let others = self.threads.iter().any(|other| other.mode == Mode::Ready);
-        self.patience = others.then(|| Instant::now() + PATIENCE);
+        self.patience = others.then(Patience::new);
         let stop = self.resume(index, Resume::ToSyscall, signal)?;
         let lost = others && self.patience.take().is_none();
         self.threads[index].passed = None;

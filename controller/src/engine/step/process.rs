@@ -145,6 +145,7 @@ impl<S: Strategy> Run<'_, S> {
         self.allocators.clear();
         self.heap.clear();
         self.shared.clear();
+        self.unsure.clear();
         Ok(())
     }
 
@@ -161,7 +162,13 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         let stopped = Stopped::new(child);
-        let regs = stopped.regs()?;
+        let mut regs = stopped.regs()?;
+        let call = self.threads[index].syscall;
+        if let Some(call) = call {
+            self.asked_for_thread(index, &call)?;
+            // It begins with its parent's registers.
+            regs.rdi = self.threads[index].regs.rdi;
+        }
         let parent = self.threads[index].id;
         let stack = self.stack_of(regs.rsp);
         // Whoever had this stack before is gone: what it did there is over.
@@ -171,7 +178,7 @@ impl<S: Strategy> Run<'_, S> {
         let mut thread = Thread::new(child, id, FIRST_TID + id.0 as i32, regs);
         thread.stopped = Some(stopped);
         thread.stack = stack;
-        let call = self.threads[index].syscall;
+        thread.dirty = true;
         let made = call.map(|call| self.clone_arguments(&call)).unwrap_or_default();
         if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
             thread.clear_tid = made.child_tid;
@@ -332,6 +339,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn ends(&mut self, index: usize) -> Result<(), EngineError> {
         self.flush(index)?;
         self.leave_locks(index)?;
+        self.leaves_stack(index);
         let at = self.threads[index].clear_tid;
         if at == 0 || self.memory.read_u32(at).is_none() {
             return self.has_ended(index);

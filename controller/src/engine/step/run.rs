@@ -2,6 +2,7 @@
 
 use super::calls::Kind;
 use super::modules::Module;
+use super::native::Patience;
 use super::sea::Sea;
 use super::sites::{StackId, What};
 use super::thread::{Mode, Pending, Syscall, Thread};
@@ -15,7 +16,7 @@ use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
-use wmtrace_model::op::{How, ModelKind, Op, Site, Step, Stuck, ThreadId};
+use wmtrace_model::op::{Addr, How, ModelKind, Op, Place, Site, Step, Stuck, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
 /// What the program takes for its process number. Threads count on from there. It is beyond what the kernel gives
@@ -27,6 +28,9 @@ const QUANTUM: u32 = 20_000;
 
 /// Turns without an operation after which an execution is given up, for each event that it may have.
 const MAX_TURNS: u64 = 1000;
+
+/// How often threads that seem to spin for ever are set going again before that is a livelock.
+const SECOND_LOOKS: u32 = 2;
 
 pub(super) struct Run<'e, S: Strategy> {
     pub(super) engine: &'e mut StepEngine,
@@ -53,6 +57,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) heap: HashMap<u64, u64>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
+    /// Bytes of stacks that their owners have written in ways that might be atomic, likewise.
+    pub(super) unsure: HashSet<u64>,
     /// Threads, by what the C library calls them.
     pub(super) handles: HashMap<u64, ThreadId>,
     pub(super) warnings: Vec<String>,
@@ -69,9 +75,11 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
     pub(super) deadline: Instant,
-    /// When native code that others may wait for has run for too long.
-    pub(super) patience: Option<Instant>,
+    /// How long native code that others may wait for may run.
+    pub(super) patience: Option<Patience>,
     pub(super) reaped: bool,
+    /// How often threads that seem to spin for ever have been set going again.
+    second_looks: u32,
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
@@ -118,6 +126,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             children_calls: HashMap::new(),
             heap: HashMap::new(),
             shared: HashSet::new(),
+            unsure: HashSet::new(),
             handles: HashMap::new(),
             warnings: Vec::new(),
             trace: Vec::new(),
@@ -130,6 +139,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             deadline,
             patience: None,
             reaped: false,
+            second_looks: 0,
         })
     }
 
@@ -200,7 +210,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.end = Some(End::Exited(0));
             }
             Step::Stuck(stuck) => {
-                if !self.fire_timer(true) && !self.signal_comes()? {
+                if !self.fire_timer(true) && !self.signal_comes()? && !self.looks_again(stuck) {
                     self.end = Some(match stuck {
                         Stuck::Deadlock => End::Deadlock,
                         Stuck::Livelock => End::Livelock,
@@ -219,6 +229,21 @@ impl<'e, S: Strategy> Run<'e, S> {
         Ok(())
     }
 
+    /// Whether all that spin go round some more before they are called stuck: whatever was written behind the
+    /// machine's back, or after a thread had looked and before its round was over, they see then.
+    fn looks_again(&mut self, stuck: Stuck) -> bool {
+        if stuck != Stuck::Livelock || self.second_looks == SECOND_LOOKS {
+            return false;
+        }
+        self.second_looks += 1;
+        for thread in &self.threads {
+            if thread.mode == Mode::Ready {
+                self.machine.disturb(thread.id);
+            }
+        }
+        true
+    }
+
     /// Nobody can go on, but a signal may come (a child's end, a timer): then its receiver can.
     fn signal_comes(&mut self) -> Result<bool, EngineError> {
         if !self.expects_signals && self.children.is_empty() {
@@ -226,8 +251,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         self.expects_signals = true;
         while self.end.is_none() {
-            self.look_for_signals()?;
-            if self.threads.iter().any(|thread| thread.mode == Mode::Running) {
+            if self.look_for_signals()? {
                 return Ok(true);
             }
             if !self.has_timers && self.children.is_empty() {
@@ -295,11 +319,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         let site = self.site_here(index, What::call("runs"));
         self.machine.hint(self.threads[index].id);
-        // An address that nothing else has: the thread's own.
-        let at =
-            wmtrace_model::op::Place::new(wmtrace_model::op::Addr(self.threads[index].stack.start | 1), 1);
-        self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
+        self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
         Ok(())
+    }
+
+    /// An address that nothing else has.
+    pub(super) fn own_place(&self, index: usize) -> Place {
+        Place::new(Addr(self.threads[index].stack.start | 1), 1)
     }
 
     /// The thread stops before an operation.
@@ -307,6 +333,8 @@ impl<'e, S: Strategy> Run<'e, S> {
         let thread = &mut self.threads[index];
         thread.pending = Some(pending);
         thread.mode = Mode::Ready;
+        thread.paused = false;
+        thread.looked.clear();
         self.machine.pending(thread.id, op, site, state);
     }
 
@@ -451,7 +479,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                     interrupted = true;
                     self.deadline += std::time::Duration::from_secs(2);
                 }
-                None if self.patience.is_some_and(|patience| patience <= Instant::now()) => {
+                None if self.patience.as_mut().is_some_and(|it| it.is_over(self.process, tid)) => {
                     self.patience = None;
                     ptrace::interrupt(tid);
                 }
@@ -559,9 +587,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         len(&self.engine.streams.stdout) + len(&self.engine.streams.stderr) < MAX_OUTPUT
     }
 
-    /// Waits until a thread that is away comes back.
+    /// Waits until a thread that is away comes back, or a signal comes for one that is not.
     fn wait_for_any(&mut self) -> Result<(), EngineError> {
         while self.arrived.keys().all(|tid| !self.by_tid.contains_key(tid)) {
+            self.expects_signals |= !self.children.is_empty();
+            if self.expects_signals && self.look_for_signals()? {
+                return Ok(());
+            }
             match ptrace::wait_any(true) {
                 Some((tid, stop)) => self.arrives(tid, stop)?,
                 None if crate::os::interrupt::requested() => return Err(EngineError::Interrupted),

@@ -7,14 +7,14 @@
 use super::futex::error;
 use super::run::{FIRST_TID, Run, mix};
 use super::sites::What;
-use super::thread::{Mode, Syscall, Told};
+use super::thread::{Mode, Pending, Syscall, Told};
 use super::time::Clock;
 use crate::engine::{End, EngineError};
 use crate::os::proc;
 use crate::os::ptrace::{self, Resume, Stop};
 use std::time::Instant;
 use wmtrace_decoder::orders::{Atomic, Source};
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Op};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
@@ -50,7 +50,13 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_futex => self.futex(index, &call),
             libc::SYS_sched_yield => {
                 self.machine.hint(self.threads[index].id);
-                self.skip(index, 0)
+                self.skip(index, 0)?;
+                // Others may run now; a thread that is alone need not stop.
+                if self.threads[index].mode == Mode::Running && self.end.is_none() && self.threads.len() > 1 {
+                    let site = self.site_here(index, What::call("yields"));
+                    self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+                }
+                Ok(())
             }
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time | libc::SYS_times => {
                 self.tell_time(index, &call)
@@ -66,6 +72,8 @@ impl<S: Strategy> Run<'_, S> {
             }
             // Restartable sequences would be restarted by our stops.
             libc::SYS_rseq => self.skip(index, error(libc::ENOSYS)),
+            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
+            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS)),
             libc::SYS_getcpu => {
                 for at in [args[0], args[1]].into_iter().filter(|&at| at != 0) {
                     self.memory.write(at, &[0; 4])?;
@@ -98,7 +106,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) => {
                 self.take_control()?;
-                if self.park(index)? { self.pass(index, false) } else { Ok(()) }
+                if self.park(index)? { self.make_thread(index, &call) } else { Ok(()) }
             }
             libc::SYS_write | libc::SYS_writev if matches!(args[0], 1 | 2) && !self.has_room() => {
                 self.warn("output beyond 16 MiB is not kept");
@@ -180,6 +188,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
         self.name_for_program(index, &call);
+        self.asked_for_thread(index, &call)?;
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
         match call.number as i64 {
@@ -214,7 +223,7 @@ impl<S: Strategy> Run<'_, S> {
                     let op = if store { "store" } else { "load" };
                     let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
                     let site = self.site_here(index, what);
-                    told.push(Told { pc: 0, site, addr, len, store });
+                    told.push(Told { pc: 0, site, addr, len, store, private: false });
                 }
                 self.tell(index, &told);
             }
@@ -366,16 +375,57 @@ impl<S: Strategy> Run<'_, S> {
     fn send_signal(&mut self, index: usize) -> Result<(), EngineError> {
         self.pass(index, false)?;
         self.expects_signals = true;
-        self.look_for_signals()
+        self.look_for_signals()?;
+        Ok(())
     }
 
-    /// Sleepers for which a signal has come go on.
-    pub(super) fn look_for_signals(&mut self) -> Result<(), EngineError> {
+    /// Sleepers for which a signal has come go on, and threads that spin may come out of their loops. Whether there
+    /// were any.
+    pub(super) fn look_for_signals(&mut self) -> Result<bool, EngineError> {
+        let mut any = false;
         for index in 0..self.threads.len() {
-            if self.threads[index].mode == Mode::Asleep {
-                self.wake_signalled(index)?;
+            let (id, tid) = (self.threads[index].id, self.threads[index].tid);
+            match self.threads[index].mode {
+                Mode::Asleep => {
+                    self.wake_signalled(index)?;
+                    any |= self.threads[index].mode == Mode::Running;
+                }
+                Mode::Ready if self.machine.is_spinning(id) && proc::has_signal(self.process, tid) => {
+                    self.machine.disturb(id);
+                    any = true;
+                }
+                Mode::Ready | Mode::Running | Mode::Away | Mode::Ended => {}
             }
         }
+        Ok(any)
+    }
+
+    /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
+    /// [`Run::ends`]): the kernel would do it once more, when somebody else may use that memory already.
+    fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let flags = self.clone_arguments(call).flags;
+        let clears = libc::CLONE_CHILD_CLEARTID as u64;
+        if flags & clears != 0 {
+            self.threads[index].clone_flags = Some(flags);
+            self.set_clone_flags(index, call, flags & !clears)?;
+        }
+        self.pass(index, false)
+    }
+
+    /// What the program asked for is as it was before the kernel was asked.
+    pub(super) fn asked_for_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        match self.threads[index].clone_flags.take() {
+            Some(flags) => self.set_clone_flags(index, call, flags),
+            None => Ok(()),
+        }
+    }
+
+    fn set_clone_flags(&mut self, index: usize, call: &Syscall, flags: u64) -> Result<(), EngineError> {
+        if call.number as i64 == libc::SYS_clone3 {
+            return Ok(self.memory.write(call.args[0], &flags.to_le_bytes())?);
+        }
+        self.threads[index].regs.rdi = flags;
+        self.threads[index].dirty = true;
         Ok(())
     }
 
@@ -609,7 +659,6 @@ pub(in crate::engine) fn touched(
         | SYS_mlock
         | SYS_munlock
         | SYS_mincore
-        | SYS_membarrier
         | SYS_memfd_create
         | SYS_symlink
         | SYS_symlinkat

@@ -67,6 +67,8 @@ pub(super) struct Part {
     pub(super) order: Order,
     pub(super) failure: Order,
     pub(super) site: Site,
+    /// It is a full barrier, too.
+    pub(super) barrier: bool,
     /// What a load has read, or a store will write, once that is known.
     pub(super) value: Option<Value>,
     /// The load's value is not what memory holds.
@@ -131,6 +133,10 @@ pub(super) struct Thread {
     pub(super) flight: Option<Flight>,
     /// How many of the fences before the instruction at its program counter have happened.
     pub(super) fences: usize,
+    /// It has run a PAUSE since its last operation.
+    pub(super) paused: bool,
+    /// Parts of its own stack that it has read since then, as far as they are few.
+    pub(super) looked: Vec<u64>,
     /// The breakpoint at its program counter has been dealt with.
     pub(super) passed: Option<u64>,
     pub(super) stack: Range<u64>,
@@ -140,12 +146,18 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
+    /// What it wants of the thread that it is making, if the kernel was asked for something else.
+    pub(super) clone_flags: Option<u64>,
     /// The address that the kernel clears when it ends.
     pub(super) clear_tid: u64,
     /// The system call that it is in.
     pub(super) syscall: Option<Syscall>,
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
+    /// A hash of its vector registers.
+    pub(super) vectors: u64,
+    /// They have changed since.
+    pub(super) new_vectors: bool,
     pub(super) fault: Option<u64>,
     /// Of a futex wait: which wakes are meant for it.
     pub(super) waits_for_bits: u32,
@@ -185,15 +197,20 @@ impl Thread {
             pending: None,
             flight: None,
             fences: 0,
+            paused: false,
+            looked: Vec::new(),
             passed: None,
             stack: 0..0,
             frames: Vec::new(),
             calls_made: StackId::default(),
             calls: Vec::new(),
             last_pc: 0,
+            clone_flags: None,
             clear_tid: 0,
             syscall: None,
             written: 0,
+            vectors: 0,
+            new_vectors: true,
             fault: None,
             waits_for_bits: u32::MAX,
             waits_for_lock: None,

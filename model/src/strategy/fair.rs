@@ -1,0 +1,151 @@
+//! A last resort for strategies that let one thread run as long as it can: nobody waits for ever.
+//!
+//! PCT, PCTWM and placewm run the thread of the highest priority until it blocks or is seen to spin. A loop that waits for
+//! another thread and is not recognised as spinning (because each round does something else: it counts, or takes and
+//! gives back a lock) would keep that other thread from ever running. The papers switch to a random thread after some
+//! number of events, which makes random testing of every wait. Here a thread is set back behind all others once it has
+//! taken so many steps in a row, with others ready, that it cannot be at work: more than three quarters of what whole
+//! executions took lately, and [`LEAST`]. (An execution in which that happens is longer by as many steps, so that the
+//! limit follows: at worst to three times the steps of one without waiting.)
+
+use super::{Choice, Parameters, Pick, ReadChoice, Strategy};
+use crate::op::{Agent, ThreadId};
+use alloc::vec::Vec;
+
+/// The fewest steps in a row after which a thread is set back.
+const LEAST: u32 = 4096;
+
+/// The strategy `S`, without starvation.
+#[derive(Clone, Debug)]
+pub struct Fair<S> {
+    strategy: S,
+    patience: u32,
+    /// Who acted last, and how often in a row.
+    last: Option<Agent>,
+    turns: u32,
+    /// Those that have had enough turns, until all that are ready have.
+    set_back: Vec<Agent>,
+    others: Vec<Choice>,
+}
+
+impl<S: Strategy> Fair<S> {
+    /// Makes a strategy fair.
+    pub fn new(strategy: S, parameters: &Parameters) -> Fair<S> {
+        let patience = (parameters.k / 4).saturating_mul(3).max(LEAST);
+        Fair { strategy, patience, last: None, turns: 0, set_back: Vec::new(), others: Vec::new() }
+    }
+
+    fn pick_other(&mut self, enabled: &[Choice]) -> Pick {
+        let Fair { strategy, set_back, others, .. } = self;
+        others.clear();
+        others.extend(enabled.iter().filter(|choice| !set_back.contains(&choice.agent)));
+        if others.is_empty() {
+            set_back.clear();
+            return strategy.pick(enabled);
+        }
+        match strategy.pick(others) {
+            Pick::Take(index) => {
+                let agent = others[index].agent;
+                let index = enabled.iter().position(|choice| choice.agent == agent);
+                Pick::Take(index.expect("it is one of them"))
+            }
+            other => other,
+        }
+    }
+}
+
+impl<S: Strategy> Strategy for Fair<S> {
+    fn name(&self) -> &'static str {
+        self.strategy.name()
+    }
+
+    fn started(&mut self, thread: ThreadId) {
+        self.strategy.started(thread);
+    }
+
+    fn pick(&mut self, enabled: &[Choice]) -> Pick {
+        let pick =
+            if self.set_back.is_empty() { self.strategy.pick(enabled) } else { self.pick_other(enabled) };
+        let agent = match pick {
+            Pick::Take(index) if enabled.len() > 1 => Some(enabled[index].agent),
+            // Who is alone keeps nobody waiting.
+            _ => None,
+        };
+        self.turns = if agent == self.last { self.turns + 1 } else { 1 };
+        self.last = agent;
+        if let Some(agent) = agent.filter(|_| self.turns >= self.patience) {
+            self.set_back.push(agent);
+            self.turns = 0;
+        }
+        pick
+    }
+
+    fn read(&mut self, read: &ReadChoice) -> usize {
+        self.strategy.read(read)
+    }
+
+    fn place(&mut self, choice: &Choice, count: usize) -> usize {
+        self.strategy.place(choice, count)
+    }
+
+    fn wake(&mut self, count: usize) -> usize {
+        self.strategy.wake(count)
+    }
+
+    fn spurious(&mut self, choice: &Choice) -> bool {
+        self.strategy.spurious(choice)
+    }
+
+    fn taken(&mut self, choice: &Choice, enabled: &[Choice]) {
+        self.strategy.taken(choice, enabled);
+    }
+
+    fn forced(&mut self, choice: &Choice) {
+        self.strategy.forced(choice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Pctwm;
+    use crate::strategy::toy::load;
+
+    const PARAMETERS: Parameters = Parameters { depth: 0, k: 10, k_com: 10, history: 1, eager: false };
+
+    fn choice(thread: u32, serial: u32) -> Choice {
+        Choice { agent: Agent::Thread(ThreadId(thread)), op: load(0), serial }
+    }
+
+    /// One of two threads goes first for as long as it can, then the other: each has its turn.
+    #[test]
+    fn nobody_waits_for_ever() {
+        let mut fair = Fair::new(Pctwm::new(1, 0, 10, 1), &PARAMETERS);
+        let picks: Vec<usize> = (0..3 * LEAST)
+            .map(|serial| match fair.pick(&[choice(0, serial), choice(1, serial)]) {
+                Pick::Take(index) => index,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let (first, rest) = picks.split_at(LEAST as usize);
+        let (second, third) = rest.split_at(LEAST as usize);
+        assert!(first.iter().all(|&index| index == first[0]));
+        assert!(second.iter().all(|&index| index != first[0]));
+        assert!(third.iter().all(|&index| index == first[0]), "all had their turn: it is the best again");
+    }
+
+    #[test]
+    fn who_is_alone_keeps_nobody_waiting() {
+        let mut fair = Fair::new(Pctwm::new(1, 0, 10, 1), &PARAMETERS);
+        for serial in 0..2 * LEAST {
+            assert_eq!(fair.pick(&[choice(0, serial)]), Pick::Take(0));
+        }
+        assert!(fair.set_back.is_empty());
+    }
+
+    #[test]
+    fn patience_follows_the_length_of_executions() {
+        let patience = |k| Fair::new(Pctwm::new(1, 0, 10, 1), &Parameters { k, ..PARAMETERS }).patience;
+        assert_eq!((patience(0), patience(100_000), patience(u32::MAX)), (LEAST, 75_000, u32::MAX / 4 * 3));
+    }
+}
