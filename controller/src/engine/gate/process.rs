@@ -348,6 +348,12 @@ impl<S: Strategy> Run<'_, S> {
         self.start(index)?;
         self.threads[index].mode = Mode::Ended;
         let tid = self.threads[index].tid;
+        // The memory of a thread that has ended is gone, even if it was the first one.
+        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended)
+            && self.memory.thread() == tid
+        {
+            self.memory.look_through(alive.tid);
+        }
         // The first thread of a process stays until all are gone.
         while self.end.is_none()
             && if tid == self.process { !self.threads[index].exiting } else { self.by_tid.contains_key(&tid) }

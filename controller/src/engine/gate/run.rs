@@ -790,7 +790,7 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// The mappings of the program's memory, by its own addresses, with the names of the files that were copied.
     pub(super) fn mappings(&self) -> Vec<Mapping> {
-        let all = proc::mappings(self.process).into_iter();
+        let all = proc::mappings(self.memory.thread()).into_iter();
         all.filter(|mapping| mapping.start >= WINDOW.base && mapping.end <= WINDOW.base + WINDOW.len)
             .map(|mapping| {
                 let copy = self.engine.files.mapped(&mapping);

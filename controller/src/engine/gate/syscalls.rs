@@ -153,7 +153,7 @@ impl<S: Strategy> Run<'_, S> {
                 | libc::SYS_ftruncate
                 | libc::SYS_fsync
         );
-        let path = format!("/proc/{}/fd/{}", self.process, descriptor as i32);
+        let path = format!("/proc/{}/fd/{}", self.memory.thread(), descriptor as i32);
         matches!(number, libc::SYS_openat | libc::SYS_ioctl | libc::SYS_fcntl)
             || uses && std::fs::metadata(path).is_ok_and(|data| data.is_file())
     }
@@ -179,7 +179,7 @@ impl<S: Strategy> Run<'_, S> {
         if flags & libc::MAP_ANONYMOUS as u64 != 0 {
             return refused("code that is in no file (made at run time)".to_owned());
         }
-        let path = format!("/proc/{}/fd/{}", self.process, descriptor as i32);
+        let path = format!("/proc/{}/fd/{}", self.memory.thread(), descriptor as i32);
         let file =
             std::fs::read_link(path).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         match super::files::is_copy(&file) && protection & libc::PROT_WRITE as u64 == 0 {
