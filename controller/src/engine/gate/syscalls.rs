@@ -3,7 +3,7 @@
 
 use super::futex::error;
 use super::run::{FIRST_TID, Run};
-use super::thread::{Mode, Slot};
+use super::thread::{Mode, Pending, Slot};
 use crate::engine::calls::{Kind, Told};
 use crate::engine::sites::What;
 use crate::engine::step::pids::{numbers, returns_number};
@@ -16,7 +16,7 @@ use crate::os::proc;
 use std::str::FromStr as _;
 use std::time::Instant;
 use wmtrace_decoder::orders::{Atomic, Source};
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Op};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
@@ -77,8 +77,16 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_futex => self.futex(index, &call),
             libc::SYS_sched_yield => {
                 self.machine.hint(self.threads[index].id);
-                self.skip(index, 0)
+                self.skip(index, 0)?;
+                // Others may run now; a thread that is alone need not stop.
+                if self.threads.len() > 1 {
+                    let site = self.site_here(index, What::call("yields"));
+                    self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+                }
+                Ok(())
             }
+            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
+            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS)),
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_times => {
                 self.tell_time(index, &call)
             }
@@ -250,7 +258,9 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tkill
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
-            | libc::SYS_rt_tgsigqueueinfo => self.look_for_signals(),
+            | libc::SYS_rt_tgsigqueueinfo => {
+                self.look_for_signals();
+            }
             libc::SYS_mmap if !failed => {
                 self.unmapped(index, result, call.args[1])?;
                 if call.args[2] & libc::PROT_EXEC as u64 != 0 {
@@ -414,13 +424,25 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].dirty = true;
     }
 
-    /// Sleepers for which a signal has come go on.
-    pub(super) fn look_for_signals(&mut self) {
+    /// Sleepers for which a signal has come go on, and threads that spin may come out of their loops. Whether there were
+    /// any.
+    pub(super) fn look_for_signals(&mut self) -> bool {
+        let mut any = false;
         for index in 0..self.threads.len() {
-            if self.threads[index].mode == Mode::Asleep {
-                self.wake_signalled(index);
+            let (id, tid) = (self.threads[index].id, self.threads[index].tid);
+            match self.threads[index].mode {
+                Mode::Asleep => {
+                    self.wake_signalled(index);
+                    any |= self.threads[index].mode == Mode::Running;
+                }
+                Mode::Ready if self.machine.is_spinning(id) && proc::has_signal(self.process, tid) => {
+                    self.machine.disturb(id);
+                    any = true;
+                }
+                Mode::Ready | Mode::Running | Mode::Away | Mode::Ended => {}
             }
         }
+        any
     }
 
     /// Whether more output is kept.
