@@ -192,7 +192,6 @@ impl Binary {
             glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
-            // AArch64's instructions state orders themselves.
             lowest,
             fixed,
             name,

@@ -2,6 +2,7 @@
 
 use super::{OsError, Tid};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
@@ -13,7 +14,8 @@ use wmtrace_model::op::{Place, Value};
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     file: File,
-    process: Tid,
+    /// A thread of the process that has not ended.
+    process: Cell<Tid>,
     window: Window,
 }
 
@@ -45,7 +47,17 @@ impl ProcessMemory {
         let path = format!("/proc/{process}/mem");
         let file = File::options().read(true).write(true).open(path);
         let file = file.map_err(|error| OsError::new("opening the memory", process, error))?;
-        Ok(ProcessMemory { file, process, window })
+        Ok(ProcessMemory { file, process: Cell::new(process), window })
+    }
+
+    /// The thread through which the memory is looked at.
+    pub(crate) fn thread(&self) -> Tid {
+        self.process.get()
+    }
+
+    /// From now on the memory is looked at through this thread of the process: the first one may end before others.
+    pub(crate) fn look_through(&self, thread: Tid) {
+        self.process.set(thread);
     }
 
     /// Fills the buffer; false if some of it is not mapped (or, in a window, may not be read).
@@ -55,7 +67,8 @@ impl ProcessMemory {
             Some(at) => {
                 let len = buffer.len();
                 let remote = [RemoteIoVec { base: at as usize, len }];
-                let done = process_vm_readv(self.process.pid(), &mut [IoSliceMut::new(buffer)], &remote);
+                let done =
+                    process_vm_readv(self.process.get().pid(), &mut [IoSliceMut::new(buffer)], &remote);
                 done == Ok(len)
             }
             None => false,
@@ -74,7 +87,7 @@ impl ProcessMemory {
             Some(at) => self.file.write_all_at(bytes, at),
             None => Err(io::Error::from_raw_os_error(libc::EFAULT)),
         };
-        done.map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
+        done.map_err(|error: io::Error| OsError::new("writing memory", self.process.get(), error))
     }
 
     /// As much as can be read, up to `len` bytes.
@@ -89,7 +102,7 @@ impl ProcessMemory {
                 let left = len.min(buffer.len()) - done;
                 let remote = [RemoteIoVec { base: at as usize, len: left }];
                 let local = &mut [IoSliceMut::new(&mut buffer[done..])];
-                process_vm_readv(self.process.pid(), local, &remote).map_err(io::Error::from)
+                process_vm_readv(self.process.get().pid(), local, &remote).map_err(io::Error::from)
             };
             match read {
                 Ok(0) | Err(_) => break,
@@ -117,10 +130,10 @@ impl ProcessMemory {
         let refused = || io::Error::from_raw_os_error(libc::EFAULT);
         let done = self.window.place(addr, bytes.len()).ok_or_else(refused).and_then(|at| {
             let remote = [RemoteIoVec { base: at as usize, len: bytes.len() }];
-            let done = process_vm_writev(self.process.pid(), &[IoSlice::new(bytes)], &remote)?;
+            let done = process_vm_writev(self.process.get().pid(), &[IoSlice::new(bytes)], &remote)?;
             if done == bytes.len() { Ok(()) } else { Err(refused()) }
         });
-        done.map_err(|error: io::Error| OsError::new("writing memory", self.process, error))
+        done.map_err(|error: io::Error| OsError::new("writing memory", self.process.get(), error))
     }
 
     /// The bytes of a place; 0 where nothing is mapped.

@@ -84,7 +84,7 @@ fn verdicts() {
 fn right_programs() {
     let mut all = sources("verdicts");
     all.extend(sources("patterns"));
-    for_each(&all, name, |source| is_clean(source, CROSS, 8, "random"));
+    for_each(&all, name, |source| is_clean(source, CROSS, 5, "random"));
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn check_aarch64(tests: &[&'static str], flags: &'static str) {
 /// scripts/test-long.
 #[test]
 fn aarch64_c11() {
-    check_aarch64(&["SB+rlx", "SB+sc", "MP+rlx", "MP+rel+acq", "MP+xchg-rel+acq"], "-O2");
+    check_aarch64(&["SB+rlx", "MP+rel+acq", "MP+xchg-rel+acq"], "-O2");
 }
 
 #[test]

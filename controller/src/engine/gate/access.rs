@@ -224,7 +224,7 @@ impl<S: Strategy> Run<'_, S> {
             });
             let each = width / expected.len() as u32;
             return Some(
-                values.rev().fold(0, |all, value| all << ((each * 8) % 128) | cut(u128::from(value), each)),
+                values.rev().fold(0, |all, value| (all << ((each * 8) % 128)) | cut(u128::from(value), each)),
             );
         }
         let access = insn.effect.accesses.first()?;
@@ -252,7 +252,7 @@ impl<S: Strategy> Run<'_, S> {
             return (self.hardware_role(index, it, own), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
-        let unsure_is_plain = self.engine.options.unsure_is_plain || own;
+        let unsure_is_plain = self.engine.options.unsure_is_plain;
         if it.kind != AccessKind::Rmw {
             match info.atomic {
                 Atomic::No => return (Role::Plain, info.from),

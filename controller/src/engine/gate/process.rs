@@ -10,6 +10,7 @@ use crate::engine::sites::What;
 use crate::engine::step::thread::Syscall;
 use crate::engine::{End, EngineError};
 use crate::os::Tid;
+use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
 use std::ops::Range;
@@ -120,7 +121,7 @@ impl<S: Strategy> Run<'_, S> {
         let threads = self.threads.len();
         self.making = Some(index);
         let thread = &mut self.threads[index];
-        (thread.slot, thread.passing) = (Some(Slot::Post), true);
+        thread.slot = Some(Slot::Post);
         self.resume(index)?;
         // The new one comes to the same gate.
         let failed = self.threads[index].regs.x(0) > super::futex::error(4095);
@@ -283,7 +284,16 @@ impl<S: Strategy> Run<'_, S> {
             }
             // At a gate: what it does is no business of the model. Its gates are open from now on.
             Stop::Filtered => {
-                self.open_child(tid);
+                let regs = Stopped::new(tid).regs()?;
+                let gate = (regs.orig_rax == libc::SYS_write as u64).then(|| gate(regs.rdi)).flatten();
+                let gate = gate.and_then(|number| self.engine.files.gates.get(number as usize));
+                if gate.is_some_and(|gate| matches!(gate.kind, Kind::Return)) {
+                    let what = "a process that was made inside a function of the C runtime";
+                    return Err(EngineError::Unsupported(what.to_owned()));
+                }
+                if gate.is_some() {
+                    self.open_child(tid);
+                }
                 0
             }
             Stop::Syscall | Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,
@@ -338,6 +348,12 @@ impl<S: Strategy> Run<'_, S> {
         self.start(index)?;
         self.threads[index].mode = Mode::Ended;
         let tid = self.threads[index].tid;
+        // The memory of a thread that has ended is gone, even if it was the first one.
+        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended)
+            && self.memory.thread() == tid
+        {
+            self.memory.look_through(alive.tid);
+        }
         // The first thread of a process stays until all are gone.
         while self.end.is_none()
             && if tid == self.process { !self.threads[index].exiting } else { self.by_tid.contains_key(&tid) }

@@ -29,6 +29,9 @@ const QUANTUM: u32 = 20_000;
 /// Turns without an operation after which an execution is given up, for each event that it may have.
 const MAX_TURNS: u64 = 1000;
 
+/// How often threads that seem to spin for ever are set going again before that is a livelock.
+const SECOND_LOOKS: u32 = 2;
+
 /// How much of a stack is read together with the registers.
 const STACK: usize = 2048;
 
@@ -68,6 +71,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) trace: Vec<u64>,
     pub(super) end: Option<End>,
     turns: u64,
+    /// How often threads that seem to spin for ever have been set going again.
+    second_looks: u32,
     /// The kernel has done something for the program: it may have woken a thread.
     pub(super) stirred: bool,
     pub(super) expects_signals: bool,
@@ -126,6 +131,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             trace: Vec::new(),
             end: None,
             turns: 0,
+            second_looks: 0,
             stirred: false,
             expects_signals: false,
             current: 0,
@@ -194,7 +200,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             // The last thread's end ends the process.
             Step::Finished => self.end = Some(End::Exited(0)),
             Step::Stuck(stuck) => {
-                if !self.fire_timer(true) && !self.signal_comes()? {
+                if !self.fire_timer(true) && !self.signal_comes()? && !self.looks_again(stuck) {
                     self.end = Some(match stuck {
                         Stuck::Deadlock => End::Deadlock,
                         Stuck::Livelock => End::Livelock,
@@ -213,6 +219,21 @@ impl<'e, S: Strategy> Run<'e, S> {
         Ok(())
     }
 
+    /// Whether all that spin go round some more before they are called stuck: whatever was written behind the
+    /// machine's back, or after a thread had looked and before its round was over, they see then.
+    fn looks_again(&mut self, stuck: Stuck) -> bool {
+        if stuck != Stuck::Livelock || self.second_looks == SECOND_LOOKS {
+            return false;
+        }
+        self.second_looks += 1;
+        for thread in &self.threads {
+            if thread.mode == Mode::Ready {
+                self.machine.disturb(thread.id);
+            }
+        }
+        true
+    }
+
     /// Nobody can go on, but a signal may come (a child's end, a timer): then its receiver can.
     fn signal_comes(&mut self) -> Result<bool, EngineError> {
         if !self.expects_signals && self.children.is_empty() {
@@ -220,8 +241,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         }
         self.expects_signals = true;
         while self.end.is_none() {
-            self.look_for_signals();
-            if self.threads.iter().any(|thread| thread.mode == Mode::Running) {
+            if self.look_for_signals() {
                 return Ok(true);
             }
             if self.children.is_empty() {
@@ -567,7 +587,8 @@ impl<'e, S: Strategy> Run<'e, S> {
                 }
                 if libc::WIFSIGNALED(status) {
                     let signal = libc::WTERMSIG(status);
-                    let thread = &self.threads[index.unwrap_or(self.current)];
+                    // All threads go at once: whose end is seen first is chance. It is the one that ran.
+                    let thread = &self.threads[self.current];
                     // SIGKILL comes from outside or from us, and hits everybody.
                     let id = (signal != libc::SIGKILL).then_some(thread.id);
                     let fault = thread.fault;
@@ -789,7 +810,7 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// The mappings of the program's memory, by its own addresses, with the names of the files that were copied.
     pub(super) fn mappings(&self) -> Vec<Mapping> {
-        let all = proc::mappings(self.process).into_iter();
+        let all = proc::mappings(self.memory.thread()).into_iter();
         all.filter(|mapping| mapping.start >= WINDOW.base && mapping.end <= WINDOW.base + WINDOW.len)
             .map(|mapping| {
                 let copy = self.engine.files.mapped(&mapping);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::{Decoder, regs};
-use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Reg, RegSet, Unit};
+use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Reg, RegSet, Unit, Writeback};
 use wmtrace_decoder::image::Image;
 
 /// The frame pointer.
@@ -251,7 +251,7 @@ impl Stretch<'_> {
     fn scan(&self, whole: bool, is_data: &dyn Fn(Va) -> bool, put: &mut impl FnMut(Va, u32, Wanted)) {
         let effects: Vec<Option<InsnEffect>> =
             (0..self.words.len()).map(|index| self.decode(index)).collect();
-        let frame = if whole { self.private_frame(&effects) } else { RegSet::EMPTY };
+        let frame = if whole { private_frame(self.words, &effects) } else { RegSet::EMPTY };
         let targets: BTreeSet<Va> = effects
             .iter()
             .flatten()
@@ -341,49 +341,59 @@ impl Stretch<'_> {
         }
         Some(Wanted::Insn { accesses: true })
     }
+}
 
-    /// The registers that only ever point into the function's own frame, if nobody else can learn the frame's address.
-    fn private_frame(&self, effects: &[Option<InsnEffect>]) -> RegSet {
-        let mut frame = RegSet::EMPTY.with(regs::SP);
-        let framed = self.words.iter().any(|&word| is_frame_setup(word));
-        if framed {
-            frame.insert(FP);
-        }
-        for (&word, effect) in self.words.iter().zip(effects) {
-            let Some(effect) = effect else { return RegSet::EMPTY };
-            let restores =
-                effect.accesses.first().is_some_and(|access| access.address.base == Some(regs::SP));
-            if framed && effect.writes.contains(FP) && !is_frame_setup(word) && !restores {
-                return RegSet::EMPTY;
-            }
-            let reads = frame.iter().any(|reg| effect.reads.contains(reg));
-            if !reads || is_frame_setup(word) {
-                continue;
-            }
-            if let Some(access) = effect.accesses.first() {
-                let based = access.address.base.is_some_and(|base| frame.contains(base));
-                // The frame pointer itself may be saved, as every function does.
-                let data = [word & 31, word >> 10 & 31];
-                let pair = effect.accesses.len() == 2;
-                let stores_frame = framed
-                    && word & 1 << 26 == 0
-                    && (data[0] == 29 || pair && data[1] == 29)
-                    && access.address.base != Some(regs::SP);
-                let index = access.address.index.is_some_and(|index| frame.contains(index.reg));
-                if !based || stores_frame || index {
-                    return RegSet::EMPTY;
-                }
-                continue;
-            }
-            // Moving the stack pointer. Signing a return address looks at it only.
-            let moves = effect.writes.iter().all(|reg| reg == regs::SP);
-            let signs = word & 0xffff_f01f == 0xd503_201f;
-            if !moves && !signs {
-                return RegSet::EMPTY;
-            }
-        }
-        frame
+/// The registers that only ever point into the function's own frame, if nobody else can learn the frame's address.
+fn private_frame(words: &[u32], effects: &[Option<InsnEffect>]) -> RegSet {
+    let mut frame = RegSet::EMPTY.with(regs::SP);
+    let framed = words.iter().any(|&word| is_frame_setup(word));
+    if framed {
+        frame.insert(FP);
     }
+    // A part of a function that lies elsewhere (`.cold`) has the frame of the whole, which may be known to others.
+    let mut made = false;
+    for (&word, effect) in words.iter().zip(effects) {
+        let Some(effect) = effect else { return RegSet::EMPTY };
+        let access = effect.accesses.last().map(|access| access.address);
+        made |= word & 0xff80_03ff == 0xd100_03ff
+            || access.is_some_and(|address| {
+                let down = matches!(address.writeback, Some(Writeback::By(by)) if by < 0);
+                address.base == Some(regs::SP) && down
+            });
+        if !made && access.is_some_and(|address| address.base.is_some_and(|base| frame.contains(base))) {
+            return RegSet::EMPTY;
+        }
+        let restores = effect.accesses.first().is_some_and(|access| access.address.base == Some(regs::SP));
+        if framed && effect.writes.contains(FP) && !is_frame_setup(word) && !restores {
+            return RegSet::EMPTY;
+        }
+        let reads = frame.iter().any(|reg| effect.reads.contains(reg));
+        if !reads || is_frame_setup(word) {
+            continue;
+        }
+        if let Some(access) = effect.accesses.first() {
+            let based = access.address.base.is_some_and(|base| frame.contains(base));
+            // The frame pointer itself may be saved, as every function does.
+            let data = [word & 31, word >> 10 & 31];
+            let pair = effect.accesses.len() == 2;
+            let stores_frame = framed
+                && word & 1 << 26 == 0
+                && (data[0] == 29 || pair && data[1] == 29)
+                && access.address.base != Some(regs::SP);
+            let index = access.address.index.is_some_and(|index| frame.contains(index.reg));
+            if !based || stores_frame || index {
+                return RegSet::EMPTY;
+            }
+            continue;
+        }
+        // Moving the stack pointer. Signing a return address looks at it only.
+        let moves = effect.writes.iter().all(|reg| reg == regs::SP);
+        let signs = word & 0xffff_f01f == 0xd503_201f;
+        if !moves && !signs {
+            return RegSet::EMPTY;
+        }
+    }
+    frame
 }
 
 /// `mov x29, sp` or `add x29, sp, #offset`.
@@ -394,4 +404,47 @@ fn is_frame_setup(word: u32) -> bool {
 /// Reads of the counter and of random numbers: the engine says what they give.
 pub(super) fn asks(word: u32) -> bool {
     matches!(word & !31, 0xd53b_e020 | 0xd53b_e040 | 0xd53b_e0c0 | 0xd53b_2400 | 0xd53b_2420)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which registers point into a frame that nobody else knows.
+    fn frame(words: &[u32]) -> Vec<Reg> {
+        let decoder = Decoder::new();
+        let decode = |word: &u32| decoder.decode(0x1000, &word.to_le_bytes()).ok();
+        let effects: Vec<_> = words.iter().map(decode).collect();
+        private_frame(words, &effects).iter().collect()
+    }
+
+    #[test]
+    fn frames_that_nobody_else_knows() {
+        // sub sp, sp, #16; str w0, [sp, #12]; ldr w0, [sp, #12]; add sp, sp, #16; ret
+        assert_eq!(frame(&[0xd100_43ff, 0xb900_0fe0, 0xb940_0fe0, 0x9100_43ff, asm::RET]), [regs::SP]);
+        // stp x29, x30, [sp, #-32]!; mov x29, sp; str w0, [x29, #28]; bl; ldp x29, x30, [sp], #32; ret
+        let whole = [0xa9be_7bfd, 0x9100_03fd, 0xb900_1fa0, 0x9400_0010, 0xa8c2_7bfd, asm::RET];
+        assert_eq!(frame(&whole), [FP, regs::SP]);
+    }
+
+    #[test]
+    fn frames_that_somebody_may_know() {
+        // add x0, sp, #12: the address of a variable.
+        assert_eq!(frame(&[0xd100_43ff, 0x9100_33e0, 0x9400_0010]), []);
+        // add x0, x29, #28, and mov x1, x29.
+        assert_eq!(frame(&[0xa9be_7bfd, 0x9100_03fd, 0x9100_73a0]), []);
+        assert_eq!(frame(&[0xa9be_7bfd, 0x9100_03fd, 0xaa1d_03e1]), []);
+        // str x29, [x0]: the frame pointer goes elsewhere.
+        assert_eq!(frame(&[0xa9be_7bfd, 0x9100_03fd, 0xf900_001d]), []);
+        // ldr w0, [sp, #12] first: a part of another function.
+        assert_eq!(frame(&[0xb940_0fe0, 0xd100_43ff, asm::RET]), []);
+        // A word that does not decode.
+        assert_eq!(frame(&[0xd100_43ff, 0, asm::RET]), []);
+    }
+
+    #[test]
+    fn counters_and_random_numbers() {
+        // mrs x3, cntvct_el0; mrs x0, rndr; mrs x0, tpidr_el0
+        assert!(asks(0xd53b_e043) && asks(0xd53b_2400) && !asks(0xd53b_d040));
+    }
 }

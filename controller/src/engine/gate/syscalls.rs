@@ -3,7 +3,7 @@
 
 use super::futex::error;
 use super::run::{FIRST_TID, Run};
-use super::thread::{Mode, Slot};
+use super::thread::{Mode, Pending, Slot};
 use crate::engine::calls::{Kind, Told};
 use crate::engine::sites::What;
 use crate::engine::step::pids::{numbers, returns_number};
@@ -16,7 +16,7 @@ use crate::os::proc;
 use std::str::FromStr as _;
 use std::time::Instant;
 use wmtrace_decoder::orders::{Atomic, Source};
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Op};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
 
@@ -77,8 +77,16 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_futex => self.futex(index, &call),
             libc::SYS_sched_yield => {
                 self.machine.hint(self.threads[index].id);
-                self.skip(index, 0)
+                self.skip(index, 0)?;
+                // Others may run now; a thread that is alone need not stop.
+                if self.threads.len() > 1 {
+                    let site = self.site_here(index, What::call("yields"));
+                    self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+                }
+                Ok(())
             }
+            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
+            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS)),
             libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_times => {
                 self.tell_time(index, &call)
             }
@@ -153,7 +161,7 @@ impl<S: Strategy> Run<'_, S> {
                 | libc::SYS_ftruncate
                 | libc::SYS_fsync
         );
-        let path = format!("/proc/{}/fd/{}", self.process, descriptor as i32);
+        let path = format!("/proc/{}/fd/{}", self.memory.thread(), descriptor as i32);
         matches!(number, libc::SYS_openat | libc::SYS_ioctl | libc::SYS_fcntl)
             || uses && std::fs::metadata(path).is_ok_and(|data| data.is_file())
     }
@@ -179,7 +187,7 @@ impl<S: Strategy> Run<'_, S> {
         if flags & libc::MAP_ANONYMOUS as u64 != 0 {
             return refused("code that is in no file (made at run time)".to_owned());
         }
-        let path = format!("/proc/{}/fd/{}", self.process, descriptor as i32);
+        let path = format!("/proc/{}/fd/{}", self.memory.thread(), descriptor as i32);
         let file =
             std::fs::read_link(path).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         match super::files::is_copy(&file) && protection & libc::PROT_WRITE as u64 == 0 {
@@ -205,7 +213,7 @@ impl<S: Strategy> Run<'_, S> {
             self.name_for_kernel(index, &call);
         }
         let thread = &mut self.threads[index];
-        (thread.slot, thread.passing) = (Some(Slot::Post), true);
+        thread.slot = Some(Slot::Post);
         if !may_block {
             return self.resume(index);
         }
@@ -239,7 +247,6 @@ impl<S: Strategy> Run<'_, S> {
     /// The thread is back from a system call that the kernel has done.
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
-        self.threads[index].passing = false;
         if !numbers(&call).is_empty() || returns_number(call.number as i64) {
             self.name_for_program(index, &call);
         }
@@ -251,7 +258,9 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tkill
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
-            | libc::SYS_rt_tgsigqueueinfo => self.look_for_signals(),
+            | libc::SYS_rt_tgsigqueueinfo => {
+                self.look_for_signals();
+            }
             libc::SYS_mmap if !failed => {
                 self.unmapped(index, result, call.args[1])?;
                 if call.args[2] & libc::PROT_EXEC as u64 != 0 {
@@ -415,13 +424,25 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].dirty = true;
     }
 
-    /// Sleepers for which a signal has come go on.
-    pub(super) fn look_for_signals(&mut self) {
+    /// Sleepers for which a signal has come go on, and threads that spin may come out of their loops. Whether there were
+    /// any.
+    pub(super) fn look_for_signals(&mut self) -> bool {
+        let mut any = false;
         for index in 0..self.threads.len() {
-            if self.threads[index].mode == Mode::Asleep {
-                self.wake_signalled(index);
+            let (id, tid) = (self.threads[index].id, self.threads[index].tid);
+            match self.threads[index].mode {
+                Mode::Asleep => {
+                    self.wake_signalled(index);
+                    any |= self.threads[index].mode == Mode::Running;
+                }
+                Mode::Ready if self.machine.is_spinning(id) && proc::has_signal(self.process, tid) => {
+                    self.machine.disturb(id);
+                    any = true;
+                }
+                Mode::Ready | Mode::Running | Mode::Away | Mode::Ended => {}
             }
         }
+        any
     }
 
     /// Whether more output is kept.

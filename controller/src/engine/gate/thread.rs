@@ -152,8 +152,6 @@ pub(super) struct Thread {
     pub(super) clear_tid: u64,
     /// The system call that it is in.
     pub(super) syscall: Option<Syscall>,
-    /// The system call is on its way through the kernel.
-    pub(super) passing: bool,
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
     pub(super) fault: Option<u64>,
@@ -201,7 +199,6 @@ impl Thread {
             calls: Vec::new(),
             clear_tid: 0,
             syscall: None,
-            passing: false,
             written: 0,
             fault: None,
             waits_for_bits: u32::MAX,
