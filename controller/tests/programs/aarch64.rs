@@ -35,7 +35,10 @@ fn sources(directory: &str) -> Vec<Source> {
     let mut sources = Source::all(directory);
     let elsewhere =
         |name: &str| ELSEWHERE.contains(&name) || REFUSED.iter().any(|(refused, _)| *refused == name);
-    sources.retain(|source| source.language != Language::Rust && !elsewhere(&source.name));
+    // Programs with x86-64's own instructions.
+    let foreign = |source: &Source| source.text.contains("mmintrin.h");
+    sources
+        .retain(|source| source.language != Language::Rust && !foreign(source) && !elsewhere(&source.name));
     sources
 }
 
