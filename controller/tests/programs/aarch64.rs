@@ -18,24 +18,23 @@ const REFUSED: [(&str, &str); 3] = [
 
 /// Programs that are x86-64's alone (their instructions), or need what is a named gap (docs/GATE.md): processes that
 /// know the program by its number; real-time timers; memory that fills.
-const ELSEWHERE: [&str; 10] = [
-    "odd/avx.c",
+const ELSEWHERE: [&str; 6] = [
     "odd/rep_movs.c",
     "odd/cas16.c",
     "odd/names_itself.c",
     "odd/fork_bomb.c",
     "odd/fork_chain.c",
     "odd/itimer.c",
-    "odd/many_threads.c",
-    "odd/dlopen.c",
-    "odd/daemonise.c",
 ];
 
 fn sources(directory: &str) -> Vec<Source> {
     let mut sources = Source::all(directory);
     let elsewhere =
         |name: &str| ELSEWHERE.contains(&name) || REFUSED.iter().any(|(refused, _)| *refused == name);
-    sources.retain(|source| source.language != Language::Rust && !elsewhere(&source.name));
+    // Programs with x86-64's own instructions.
+    let foreign = |source: &Source| source.text.contains("mmintrin.h");
+    sources
+        .retain(|source| source.language != Language::Rust && !foreign(source) && !elsewhere(&source.name));
     sources
 }
 

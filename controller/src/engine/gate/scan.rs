@@ -439,7 +439,7 @@ mod tests {
         // ldr w0, [sp, #12] first: a part of another function.
         assert_eq!(frame(&[0xb940_0fe0, 0xd100_43ff, asm::RET]), []);
         // A word that does not decode.
-        assert_eq!(frame(&[0xd100_43ff, 0, asm::RET]), []);
+        assert_eq!(frame(&[0xd100_43ff, u32::MAX, asm::RET]), []);
     }
 
     #[test]
