@@ -516,3 +516,33 @@ fn plain_ranges_over_cells_take_part_in_the_log() {
     assert_eq!(it.act(1, load(X, Order::Relaxed), 0), 1, "it is before its own store in the log");
     it.findings();
 }
+
+/// Message passing by a copy, under TSO: `x = 1; memcpy(&y, …)` in one thread, and the other one looks at `y` (with a load,
+/// or by another copy) and then reads the oldest `x` it may. Stores become visible in their order: who has seen the copy
+/// has seen `x`; who has not may still read 0.
+#[test]
+fn a_copy_is_a_store_like_any_other() {
+    for seen in [true, false] {
+        for by_copy in [true, false] {
+            for foreign in [true, false] {
+                let mut it = conductor(ModelKind::Tso, Reads::Oldest, 2);
+                it.act(0, store(X, Order::Relaxed), 1);
+                if seen {
+                    it.ram.write(Y, 1);
+                    match foreign {
+                        true => it.machine.foreign(T0, Site(90), Y.addr, 4),
+                        false => it.plain(0, Y.addr.0, 4, true),
+                    }
+                }
+                if by_copy {
+                    it.plain(1, Y.addr.0, 4, false);
+                } else {
+                    assert_eq!(it.act(1, load(Y, Order::Relaxed), 0), u128::from(seen));
+                }
+                let read = it.act(1, load(X, Order::Relaxed), 0);
+                assert_eq!(read, u128::from(seen), "by copy: {by_copy}, foreign: {foreign}");
+                it.findings();
+            }
+        }
+    }
+}

@@ -86,3 +86,33 @@ int main(int count, char **args) {
         }
     }
 }
+
+/// Under tso, a program without debug information that passes a message by `memcpy`: who has seen the copy has seen what
+/// was stored before it. (Without that, a third of the executions fail.)
+#[test]
+fn copies_become_visible_in_their_turn() {
+    const TEXT: &str = r"
+#include <pthread.h>
+#include <string.h>
+static volatile int x;
+static int flag[64], one[64] = {1};
+static volatile size_t size = sizeof one;
+static volatile int failed;
+static void *writer(void *n) { x = 1; memcpy(flag, one, size); return n; }
+static void *reader(void *n) { if (*(volatile int *)flag && !x) failed = 1; return n; }
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, writer, 0);
+    pthread_create(&u, 0, reader, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return failed;
+}
+";
+    let directory = Directory::new("copies");
+    let source = directory.file("copies.c", TEXT);
+    let path = compile("gcc", &["-O1", "-s", "-pthread"], &source, TEXT);
+    let report = directory.report("-n 60 --keep-going", &Built { path, args: Vec::new() }).unwrap();
+    assert_eq!(report.value()["model"], "tso");
+    report.is_clean(60).unwrap();
+}

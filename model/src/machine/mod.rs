@@ -30,6 +30,7 @@ pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 use crate::execution::{Event, EventId, Execution, Label};
 use crate::memory::clock::Msg;
 use crate::memory::space::{CellId, Found, Space};
+use crate::memory::unlogged::Unlogged;
 use crate::models::Model;
 use crate::models::buffered::Held;
 use crate::op::{Addr, Agent, ModelKind, Op, Place, Site, Step, Stuck, ThreadId, Value};
@@ -92,6 +93,8 @@ pub struct Machine<S> {
     strategy: S,
     model: Model,
     space: Space,
+    /// TSO: stores that are no events.
+    unlogged: Unlogged,
     execution: Execution,
     findings: Vec<Finding>,
     threads: Vec<Thread>,
@@ -140,6 +143,7 @@ impl<S: Strategy> Machine<S> {
             strategy,
             model: Model::new(config.model, config.mutant),
             space: Space::new(config.limits.pages),
+            unlogged: Unlogged::default(),
             execution: Execution::new(config.model),
             findings: Vec::new(),
             threads: Vec::new(),
@@ -172,6 +176,7 @@ impl<S: Strategy> Machine<S> {
     pub fn reset(&mut self) {
         self.model.clear();
         self.space.clear();
+        self.unlogged.clear();
         self.execution.events.clear();
         self.execution.bytes.clear();
         self.findings.clear();

@@ -82,7 +82,8 @@ impl<S: Strategy> Machine<S> {
             Found::Cell(cell) => Some(cell),
             Found::Nothing => {
                 self.sweep();
-                let init = Stored::initial(memory.read(at));
+                let mut init = Stored::initial(memory.read(at));
+                init.stamp = self.unlogged.newest(at.addr.0, at.end());
                 let cell = self.space.make_cell(at, init);
                 self.made = Some(cell);
                 Some(cell)

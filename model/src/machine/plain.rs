@@ -74,6 +74,16 @@ impl<S: Strategy> Machine<S> {
             self.check_cells(doer, addr, len, store);
             self.plain_on_cells(thread, site, addr, len, store, memory);
         }
+        if let Model::Tso(tso) = &mut self.model {
+            let end = addr.0 + len;
+            if store {
+                self.stamp += 1;
+                tso.store_mixed(thread, self.stamp);
+                self.unlogged.write(addr.0, end, self.stamp);
+            } else {
+                tso.see(thread, self.unlogged.newest(addr.0, end));
+            }
+        }
     }
 
     #[inline]
@@ -474,7 +484,7 @@ impl<S: Strategy> Machine<S> {
     /// with it.) That the range was freed is not forgotten; its bytes count as written; its races are forgotten.
     ///
     /// Nobody acquires anything by reading such a value: where the foreign code synchronises, that is told with
-    /// [`Machine::release`] and [`Machine::acquire`].
+    /// [`Machine::release`] and [`Machine::acquire`]. Under TSO, who reads it has seen what was stored before.
     pub fn foreign(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
         let mut range = (at.0, at.0 + in_range(at, len));
         if let Model::Buffered(buffered) = &self.model {
@@ -486,6 +496,10 @@ impl<S: Strategy> Machine<S> {
             self.forget_range(at, len);
         }
         self.space.set_foreign(at, len);
+        if matches!(self.model, Model::Tso(_)) {
+            self.stamp += 1;
+            self.unlogged.write(range.0, range.1, self.stamp);
+        }
         // Nobody knows it yet, whoever caused it.
         self.told += 1;
     }
@@ -510,6 +524,7 @@ impl<S: Strategy> Machine<S> {
         self.push(thread, site, Label::Foreign { at, len });
         self.forget_range(at, len);
         self.space.clear();
+        self.unlogged.clear();
         self.has_heap = false;
         self.sweep_at = self.config.limits.cells;
         self.told += 1;

@@ -4,3 +4,4 @@ pub(crate) mod cell;
 pub(crate) mod clock;
 pub(crate) mod shadow;
 pub(crate) mod space;
+pub(crate) mod unlogged;

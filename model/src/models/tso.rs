@@ -65,6 +65,12 @@ impl Tso {
         }
     }
 
+    /// The thread has seen the log up to `stamp`.
+    pub(crate) fn see(&mut self, thread: ThreadId, stamp: u64) {
+        let it = &mut self.threads[thread.index()];
+        it.position = it.position.max(stamp);
+    }
+
     pub(crate) fn floor(&self, cell: &Cell, thread: ThreadId) -> u32 {
         let it = &self.threads[thread.index()];
         let own = if is(self.mutant, Mutant::TsoIgnoresOwnStore) { 0 } else { cell.seen_by(slot(thread)) };
@@ -80,8 +86,7 @@ impl Tso {
     /// the thread up to there, also when that was the only store left to read.
     pub(crate) fn load(&mut self, cell: &Cell, thread: ThreadId, index: u32) {
         if !cell.touched_last(slot(thread), index) && !is(self.mutant, Mutant::TsoLoadStaysBehind) {
-            let it = &mut self.threads[thread.index()];
-            it.position = it.position.max(cell.store(index).stamp);
+            self.see(thread, cell.store(index).stamp);
         }
     }
 
