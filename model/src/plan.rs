@@ -149,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// Lets other strategies take part, in the executions that [`OPENING`] and [`ROUND`] give to them.
+    /// Lets other strategies take part, in the executions that `OPENING` and `ROUND` give to them.
     #[must_use]
     pub const fn mixed(mut self) -> Plan {
         self.mixed = true;
