@@ -9,6 +9,7 @@
 //! Until the program makes its first thread nothing of this happens but the system calls.
 
 mod access;
+mod ahead;
 mod code;
 mod flow;
 mod futex;
