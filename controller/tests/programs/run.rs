@@ -8,8 +8,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// All strategies of DESIGN's §5.
-pub(crate) const STRATEGIES: [&str; 7] = ["pctwm", "pct", "random", "pos", "basicpos", "basicposwm", "poswm"];
+/// All strategies.
+pub(crate) const STRATEGIES: [&str; 9] =
+    ["pctwm", "placewm", "pct", "random", "skewed", "pos", "basicpos", "basicposwm", "poswm"];
 
 /// How many executions a program that is right must survive, over all strategies.
 pub(crate) fn executions() -> u64 {
