@@ -21,6 +21,9 @@ pub(super) const LOOSE: &str =
 /// More processes than this is a fork bomb.
 const MAX_CHILDREN: usize = 256;
 
+/// Turns after which the only thread that is left runs natively, although it has not joined the others.
+const LONELY: u32 = 10_000;
+
 /// `operator new` in its variants, which call `malloc` for the program.
 const NEW: [&str; 8] = [
     "_Znwm",
@@ -126,11 +129,17 @@ impl<S: Strategy> Run<'_, S> {
         (thread.frames, thread.calls_made) = (frames, stack);
     }
 
-    /// Whether all other threads have ended, and this one knows it.
-    pub(super) fn is_alone(&self, index: usize) -> bool {
-        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
-        let others = self.threads.iter().enumerate().filter(|&(other, _)| other != index);
-        self.threads.len() > 1 && self.threads[index].calls.is_empty() && others.map(|(_, it)| it).all(over)
+    /// Whether all other threads have ended, and this one knows it: it has joined them, or has gone on without them
+    /// for so long (they may be detached) that what they did last no longer matters.
+    pub(super) fn is_alone(&mut self, index: usize) -> bool {
+        let others =
+            || self.threads.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, it)| it);
+        if self.threads.len() < 2 || others().any(|other| other.mode != Mode::Ended) {
+            return false;
+        }
+        let joined = others().all(|other| other.joined);
+        self.lonely += 1;
+        (joined || self.lonely > LONELY) && self.threads[index].calls.is_empty()
     }
 
     /// Only this thread is left: it runs natively until it makes another one.
@@ -193,6 +202,7 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         self.handles.insert(made.tls, id);
+        self.lonely = 0;
         self.by_tid.insert(child, self.threads.len());
         self.threads.push(thread);
         Ok(())

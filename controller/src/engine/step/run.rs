@@ -78,6 +78,8 @@ pub(super) struct Run<'e, S: Strategy> {
     /// How long native code that others may wait for may run.
     pub(super) patience: Option<Patience>,
     pub(super) reaped: bool,
+    /// Turns of the only thread that is left, since the others have ended.
+    pub(super) lonely: u32,
     /// How often threads that seem to spin for ever have been set going again.
     second_looks: u32,
 }
@@ -139,6 +141,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             deadline,
             patience: None,
             reaped: false,
+            lonely: 0,
             second_looks: 0,
         })
     }
