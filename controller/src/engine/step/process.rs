@@ -22,7 +22,7 @@ pub(super) const LOOSE: &str =
 const MAX_CHILDREN: usize = 256;
 
 /// Turns after which the only thread that is left runs natively, although it has not joined the others.
-const LONELY: u32 = 10_000;
+const LONELY: u32 = 50_000;
 
 /// `operator new` in its variants, which call `malloc` for the program.
 const NEW: [&str; 8] = [

@@ -23,8 +23,8 @@ use wmtrace_model::strategy::Strategy;
 /// to processes (4194304 at most), so that nobody else is meant by accident.
 pub(super) const FIRST_TID: i32 = 5_000_000;
 
-/// Stretches that a thread may run without an operation before others get a turn.
-const QUANTUM: u32 = 20_000;
+/// Instructions or stretches that a thread may run without an operation before others get a turn.
+const QUANTUM: u32 = 100_000;
 
 /// Turns without an operation after which an execution is given up, for each event that it may have.
 const MAX_TURNS: u64 = 1000;
@@ -433,6 +433,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             stopped.set_regs(&thread.regs)?;
         }
         let tid = thread.tid;
+        self.memory.changes();
         stopped.resume(how, signal)?;
         let stop = self.wait_for(tid)?;
         if stop == Stop::Exec {
@@ -449,6 +450,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             return Ok(());
         }
         let stopped = Stopped::new(self.threads[index].tid);
+        self.memory.changes();
         let submerged = self.sea.submerge(&self.memory);
         // A thread that was killed stops once more, with its memory gone.
         if !matches!(stop, Stop::Exiting(_)) {

@@ -4,6 +4,7 @@ use super::calls::Call;
 pub(super) use super::calls::Told;
 use super::code::Insn;
 use super::sites::StackId;
+use super::time::mix;
 use crate::os::Tid;
 use crate::os::ptrace::{Regs, Stopped};
 use std::ops::Range;
@@ -225,6 +226,14 @@ impl Thread {
     /// Whether the bytes are on its own stack.
     pub(super) fn owns(&self, addr: u64, len: u64) -> bool {
         self.stack.contains(&addr) && addr.saturating_add(len) <= self.stack.end
+    }
+
+    /// It has written over memory that only it may look at.
+    pub(super) fn rewrites(&mut self, addr: u64, old: &[u8], new: &[u8]) {
+        let hash = |bytes: &[u8]| bytes.iter().fold(mix(addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
+        if old != new {
+            self.written ^= hash(old) ^ hash(new);
+        }
     }
 
     /// Goes to another instruction.
