@@ -291,7 +291,9 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.let_go(index)?;
             }
             let pc = self.threads[index].regs.rip;
-            if self.threads[index].signal != 0 || !self.sea.covers(pc) {
+            // In a system call (it has just made a thread, say) its registers are not what it will find.
+            let in_kernel = self.threads[index].syscall.is_some();
+            if self.threads[index].signal != 0 || in_kernel || !self.sea.covers(pc) {
                 self.native(index)?;
                 continue;
             }
