@@ -10,6 +10,7 @@ use super::registers::gpr;
 use super::run::Run;
 use super::thread::PartKind;
 use crate::engine::EngineError;
+use crate::engine::execution::Execution as _;
 use crate::os::ptrace::Regs;
 use wmtrace_decoder::x86::simple::{Simple, State, Touch};
 use wmtrace_model::strategy::Strategy;
@@ -71,20 +72,16 @@ impl<S: Strategy> Run<'_, S> {
         }
         self.done(index, &insn, &state);
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
-        flight.executed = true;
-        for part in &mut flight.parts {
-            match part.kind {
-                PartKind::Store => part.value = stored.map(u128::from),
-                PartKind::Rmw | PartKind::Cas { .. } => flight.updated = stored.map(u128::from),
-                PartKind::Load => {}
-            }
-        }
+        let place = flight.parts[0].at;
+        flight.ran(&[(place, u128::from(stored.unwrap_or(old)))]);
         true
     }
 
     /// What the instruction does, if the engine can do it for the thread now.
     fn is_simple(&self, index: usize, insn: &Insn) -> Option<Simple> {
-        let signals = self.expects_signals || !self.children.is_empty() || self.threads[index].signal != 0;
+        let signals = self.course.expects_signals
+            || !self.course.children.is_empty()
+            || self.threads[index].signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);
         insn.simple.filter(|_| !signals)

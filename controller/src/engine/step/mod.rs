@@ -15,21 +15,21 @@ mod does;
 #[cfg(test)]
 mod does_as_the_processor;
 mod flow;
-mod futex;
 mod library;
 mod managed;
 mod native;
-pub(in crate::engine) mod pids;
+mod pids;
 mod process;
 mod registers;
 mod run;
 mod sea;
 mod server;
-pub(in crate::engine) mod syscalls;
-pub(in crate::engine) mod thread;
+mod shared;
+mod syscalls;
+mod thread;
 mod unwind;
 
-use super::world::{MAX_OUTPUT, Streams};
+use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::os::launch::{self, LaunchError, Start};
