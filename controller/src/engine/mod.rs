@@ -3,15 +3,24 @@
 //! An engine owns the processes; it knows nothing of campaigns, bugs or reports. Those see an execution as an
 //! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
 
+mod answers;
 mod calls;
+mod ending;
+mod execution;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
 pub(crate) mod fake_programs;
+mod flight;
+mod futex;
 pub(crate) mod gate;
+mod library;
 mod modules;
+mod schedule;
 mod sites;
 pub(crate) mod step;
+mod syscalls;
+mod thread;
 mod time;
 mod world;
 
@@ -53,6 +62,13 @@ pub(crate) struct EngineOptions {
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
     pub(crate) entropy: u64,
     pub(crate) emulator: Emulator,
+}
+
+impl EngineOptions {
+    /// Whether the model looks at memory orders of the source.
+    pub(crate) fn is_c11(&self) -> bool {
+        self.model == ModelKind::C11
+    }
 }
 
 /// What runs programs for another architecture than this machine's, where the user wants something else than what is

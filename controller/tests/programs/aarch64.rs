@@ -10,10 +10,9 @@ use crate::source::{Language, Source, Variant, for_each};
 const EXECUTIONS: u64 = 400;
 
 /// Programs of which the engine says that it does not support what they do, and what it says.
-const REFUSED: [(&str, &str); 3] = [
+const REFUSED: [(&str, &str); 2] = [
     ("odd/changes_itself.c", "code that the program may change"),
     ("odd/exec.c", "execve in a program for AArch64"),
-    ("odd/pi_mutex.c", "the futex operation"),
 ];
 
 /// Programs that are x86-64's alone (their instructions), or need what is a named gap (docs/GATE.md): processes that

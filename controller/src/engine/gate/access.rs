@@ -9,9 +9,11 @@
 use super::code::{Insn, atomicity};
 use super::exclusive::{Expected, SequenceKind};
 use super::run::Run;
-use super::thread::{Flight, Mode, Part, PartKind, Pending, Slot};
+use super::thread::{Flight, Mode, Pending, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::Told;
+use crate::engine::execution::Execution as _;
+use crate::engine::flight::{Part, PartKind, of_load, of_store};
 use crate::engine::sites::What;
 use crate::engine::time::mix;
 use std::rc::Rc;
@@ -76,8 +78,7 @@ impl<S: Strategy> Run<'_, S> {
             {
                 self.new_state(index);
             }
-            self.threads[index].flight =
-                Some(Flight { insn, parts, told, next: 0, executed: false, updated: None });
+            self.threads[index].flight = Some(Flight::new(insn, parts, told));
             self.pend_part(index);
             return Ok(());
         }
@@ -125,7 +126,7 @@ impl<S: Strategy> Run<'_, S> {
         if matches!(word & !31, 0xd53b_2400 | 0xd53b_2420) {
             return Err(EngineError::Unsupported(format!("{}: random numbers (RNDR)", self.place_of(index))));
         }
-        let value = self.clock.counter();
+        let value = self.course.clock.counter();
         let thread = &mut self.threads[index];
         thread.regs.set_x(word & 31, value);
         thread.dirty = true;
@@ -191,7 +192,7 @@ impl<S: Strategy> Run<'_, S> {
         while from_addr < end {
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part { kind, at, order, failure, site, value: None };
+            let part = |kind, order| Part { kind, at, order, failure, site, barrier: false, value: None };
             match it.kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
@@ -248,7 +249,7 @@ impl<S: Strategy> Run<'_, S> {
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
-        if !self.is_c11() {
+        if !self.engine.options.is_c11() {
             return (self.hardware_role(index, it, own), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
@@ -382,14 +383,6 @@ impl<S: Strategy> Run<'_, S> {
             stores.map(|it| (it.addr, self.memory.read_some(it.addr, it.len as usize))).collect();
     }
 
-    /// The thread's state has changed in a way that its fingerprint does not cover.
-    pub(super) fn new_state(&mut self, index: usize) {
-        self.clock.event();
-        let now = self.clock.now();
-        let written = &mut self.threads[index].written;
-        *written = mix(*written, now);
-    }
-
     /// A fingerprint of what decides what the thread does next; 0 if there is too much of that.
     fn state(&mut self, index: usize) -> u64 {
         let thread = &mut self.threads[index];
@@ -417,8 +410,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     fn part(&mut self, index: usize) -> &mut Part {
-        let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
-        &mut flight.parts[flight.next]
+        self.threads[index].flight.as_mut().expect("an instruction is under way").part()
     }
 
     /// Performs the part that the thread has stopped before.
@@ -523,39 +515,19 @@ impl<S: Strategy> Run<'_, S> {
     /// memory is as it was; what the instruction wrote is in its parts. False if it faulted.
     fn execute(&mut self, index: usize) -> Result<bool, EngineError> {
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
-        let mut before: Vec<(Place, Value)> = Vec::new();
-        for part in &flight.parts {
-            // Of two parts at one place, what was there first counts.
-            if !before.iter().any(|(at, _)| *at == part.at) {
-                before.push((part.at, self.memory.value(part.at)));
-            }
-        }
-        for part in &flight.parts {
-            if let (true, Some(value)) = (part.kind != PartKind::Store, part.value)
-                && before.iter().any(|&(at, old)| at == part.at && old != value)
-            {
-                self.memory.set_value(part.at, value)?;
-            }
-        }
+        let before = flight.prepare(&self.memory)?;
         let number = self.threads[index].gate;
         self.threads[index].slot = Some(Slot::Post);
         self.resume(index)?;
         let thread = &self.threads[index];
         let (gates, at) = (&self.engine.files.gates, self.threads[index].gate);
-        let arrived = self.end.is_none()
-            && thread.mode == Mode::Running
+        let arrived = thread.mode == Mode::Running
             && matches!(gates[at].kind, super::patch::Kind::Post)
             && (gates[at].file, gates[at].at) == (gates[number].file, gates[number].at);
-        let mut changed = Vec::new();
-        if self.end.is_none() {
-            for &(at, old) in &before {
-                let now = self.memory.value(at);
-                if now != old {
-                    self.memory.set_value(at, old)?;
-                }
-                changed.push((at, now));
-            }
+        if self.course.end.is_some() {
+            return Ok(false);
         }
+        let wrote = before.put_back(&self.memory)?;
         if !arrived {
             return Ok(false);
         }
@@ -563,33 +535,7 @@ impl<S: Strategy> Run<'_, S> {
         // It has been dealt with: on behind it.
         thread.slot = Some(Slot::Exec);
         let flight = thread.flight.as_mut().expect("an instruction is under way");
-        flight.executed = true;
-        for part in &mut flight.parts {
-            let now = changed.iter().find(|(at, _)| *at == part.at).map(|&(_, now)| now);
-            match part.kind {
-                PartKind::Store => part.value = now,
-                PartKind::Rmw | PartKind::Cas { .. } => flight.updated = now,
-                PartKind::Load => {}
-            }
-        }
+        flight.ran(&wrote);
         Ok(true)
-    }
-}
-
-/// An order as a load can have it.
-pub(super) fn of_load(order: Order) -> Order {
-    match order {
-        Order::Release => Order::Relaxed,
-        Order::AcqRel => Order::Acquire,
-        order => order,
-    }
-}
-
-/// An order as a store can have it.
-fn of_store(order: Order) -> Order {
-    match order {
-        Order::Acquire => Order::Relaxed,
-        Order::AcqRel => Order::Release,
-        order => order,
     }
 }

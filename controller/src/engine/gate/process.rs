@@ -3,19 +3,20 @@
 use super::block::Block;
 use super::patch::Kind;
 use super::qemu::WINDOW;
-use super::run::{FIRST_TID, Run};
+use super::run::Run;
 use super::syscalls::clone_arguments;
-use super::thread::{AfterWake, Mode, Pending, Slot, Thread};
+use super::thread::{Mode, Slot, Thread};
+use crate::engine::execution::Execution as _;
+use crate::engine::futex::error;
 use crate::engine::sites::What;
-use crate::engine::step::thread::Syscall;
+use crate::engine::thread::{FIRST_TID, Syscall};
 use crate::engine::{End, EngineError};
 use crate::os::Tid;
 use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
 use std::ops::Range;
-use wmtrace_model::op::{Addr, Op, Place, ThreadId};
-use wmtrace_model::order::Order;
+use wmtrace_model::op::{Addr, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
 /// More processes than this is a fork bomb.
@@ -61,7 +62,8 @@ impl<S: Strategy> Run<'_, S> {
                 self.memory.write(at + 8, &(value & known).to_le_bytes())?;
             }
             if kind == AT_RANDOM {
-                let bytes = [self.clock.random(), self.clock.random()].map(u64::to_le_bytes).concat();
+                let bytes =
+                    [self.course.clock.random(), self.course.clock.random()].map(u64::to_le_bytes).concat();
                 self.memory.write(value, &bytes)?;
             }
             at += 16;
@@ -124,15 +126,10 @@ impl<S: Strategy> Run<'_, S> {
         thread.slot = Some(Slot::Post);
         self.resume(index)?;
         // The new one comes to the same gate.
-        let failed = self.threads[index].regs.x(0) > super::futex::error(4095);
-        while self.end.is_none() && !failed && self.threads.len() == threads {
+        let failed = self.threads[index].regs.x(0) > error(4095);
+        while self.course.end.is_none() && !failed && self.threads.len() == threads {
             self.pump(true)?;
-            if crate::os::interrupt::requested() {
-                return Err(EngineError::Interrupted);
-            }
-            if self.deadline <= std::time::Instant::now() {
-                self.end = Some(End::TimedOut);
-            }
+            self.course.check_limits()?;
         }
         self.making = None;
         Ok(())
@@ -201,13 +198,9 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Whether all other threads have ended, and this one knows it.
-    pub(super) fn is_alone(&self, index: usize) -> bool {
-        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
-        let others = self.threads.iter().enumerate().filter(|&(other, _)| other != index);
-        self.threads.len() > 1
-            && self.threads[index].calls.is_empty()
-            && self.threads[index].syscall.is_none()
-            && others.map(|(_, it)| it).all(over)
+    pub(super) fn is_alone(&mut self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        thread.calls.is_empty() && thread.syscall.is_none() && self.others_are_over(index)
     }
 
     /// Only this thread is left: it runs natively until it makes another one.
@@ -219,7 +212,7 @@ impl<S: Strategy> Run<'_, S> {
         self.watching = false;
         self.set_flags(false)?;
         self.threads[index].reading.clear();
-        self.heap.clear();
+        self.course.heap.clear();
         self.shared.clear();
         Ok(())
     }
@@ -264,15 +257,15 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn serve_child(&mut self, tid: Tid, stop: Stop) -> Result<(), EngineError> {
         let signal = match stop {
             Stop::Exited(_) | Stop::Killed(_) => {
-                self.children.remove(&tid);
+                self.course.children.remove(&tid);
                 return Ok(());
             }
             Stop::Group => return Ok(Stopped::new(tid).resume(Resume::Listen, 0)?),
             Stop::Signal(signal) => signal,
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
-                self.children.insert(child);
-                if self.children.len() > MAX_CHILDREN {
-                    self.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
+                self.course.children.insert(child);
+                if self.course.children.len() > MAX_CHILDREN {
+                    self.course.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
                     self.warn(format!(
                         "the program made more than {MAX_CHILDREN} processes, and was stopped"
                     ));
@@ -313,32 +306,6 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
-    /// woken.
-    pub(super) fn ends(&mut self, index: usize) -> Result<(), EngineError> {
-        self.flush(index)?;
-        self.leave_locks(index)?;
-        let at = self.threads[index].clear_tid;
-        if at == 0 || self.memory.read_u32(at).is_none() {
-            return self.has_ended(index);
-        }
-        let site = self.site_here(index, What::call("exit"));
-        let place = Place::new(Addr(at), 4);
-        self.pend(index, Pending::Clear { at }, Op::Store { at: place, order: Order::Release }, site, 0);
-        Ok(())
-    }
-
-    pub(super) fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
-        self.memory.write(at, &[0; 4])?;
-        self.retired(self.threads[index].id, 0, 0)?;
-        self.flush(index)?;
-        let site = self.site_here(index, What::call("exit"));
-        let place = Place::new(Addr(at), 4);
-        let wake = Op::Wake { at: place, count: u32::MAX };
-        self.pend(index, Pending::Wake { then: AfterWake::End }, wake, site, 0);
-        Ok(())
-    }
-
     /// The thread goes, and is waited for.
     pub(super) fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
         let site = self.site_here(index, What::call("exit"));
@@ -355,16 +322,11 @@ impl<S: Strategy> Run<'_, S> {
             self.memory.look_through(alive.tid);
         }
         // The first thread of a process stays until all are gone.
-        while self.end.is_none()
+        while self.course.end.is_none()
             && if tid == self.process { !self.threads[index].exiting } else { self.by_tid.contains_key(&tid) }
         {
             self.pump(true)?;
-            if crate::os::interrupt::requested() {
-                return Err(EngineError::Interrupted);
-            }
-            if self.deadline <= std::time::Instant::now() {
-                self.end = Some(End::TimedOut);
-            }
+            self.course.check_limits()?;
         }
         Ok(())
     }

@@ -9,8 +9,9 @@ use super::managed::writes_vectors;
 use super::run::Run;
 use super::thread::{Part, PartKind, Pending};
 use crate::engine::EngineError;
+use crate::engine::execution::Execution as _;
 use crate::os::ptrace::{Resume, Stop};
-use wmtrace_model::op::{How, Place, Value};
+use wmtrace_model::op::{How, Value};
 use wmtrace_model::strategy::Strategy;
 
 impl<S: Strategy> Run<'_, S> {
@@ -27,8 +28,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     fn part(&mut self, index: usize) -> &mut Part {
-        let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
-        &mut flight.parts[flight.next]
+        self.threads[index].flight.as_mut().expect("an instruction is under way").part()
     }
 
     /// Performs the part that the thread has stopped before.
@@ -38,9 +38,7 @@ impl<S: Strategy> Run<'_, S> {
         let (mut read, mut written) = (0, 0);
         if kind != PartKind::Store {
             read = how.read.unwrap_or_else(|| self.memory.value(at));
-            let part = self.part(index);
-            part.value = Some(read);
-            part.redirected = how.read.is_some();
+            self.part(index).value = Some(read);
         }
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let last = flight.next + 1 == flight.parts.len();
@@ -96,43 +94,15 @@ impl<S: Strategy> Run<'_, S> {
     fn execute(&mut self, index: usize) -> Result<bool, EngineError> {
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let (len, pc) = (u64::from(flight.insn.effect.len), self.threads[index].regs.rip);
-        let mut before: Vec<(Place, Value)> = Vec::new();
-        for part in &flight.parts {
-            // Of two parts at one place, what was there first counts.
-            if !before.iter().any(|(at, _)| *at == part.at) {
-                before.push((part.at, self.memory.value(part.at)));
-            }
-        }
-        for part in &flight.parts {
-            if let (true, Some(value)) = (part.kind != PartKind::Store, part.value)
-                && before.iter().any(|&(at, old)| at == part.at && old != value)
-            {
-                self.memory.set_value(part.at, value)?;
-            }
-        }
+        let before = flight.prepare(&self.memory)?;
         let stop = self.run_one(index, pc, len)?;
-        let mut changed = Vec::new();
-        for &(at, old) in &before {
-            let now = self.memory.value(at);
-            if now != old {
-                self.memory.set_value(at, old)?;
-            }
-            changed.push((at, now));
-        }
+        let wrote = before.put_back(&self.memory)?;
         if let Some(stop) = stop {
             self.dispatch(index, stop)?;
             return Ok(false);
         }
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
-        flight.executed = true;
-        for part in &mut flight.parts {
-            let now = changed.iter().find(|(at, _)| *at == part.at).map(|&(_, now)| now);
-            match part.kind {
-                PartKind::Store => part.value = now,
-                PartKind::Rmw | PartKind::Cas { .. } => flight.updated = now,
-                PartKind::Load => {}
-            }
-        }
+        flight.ran(&wrote);
         Ok(true)
     }
 
@@ -160,7 +130,7 @@ impl<S: Strategy> Run<'_, S> {
                         info
                     });
                 }
-                Stop::Other | Stop::Group if thread.regs.rip == pc && self.end.is_none() => {}
+                Stop::Other | Stop::Group if thread.regs.rip == pc && self.course.end.is_none() => {}
                 stop => return Ok(Some(stop)),
             }
         }

@@ -6,8 +6,11 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Thread, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Told};
 use crate::engine::EngineError;
+use crate::engine::execution::Execution as _;
+use crate::engine::flight::{of_load, of_store};
+use crate::engine::thread;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
 use wmtrace_decoder::effect::{AccessKind, Concrete, Flow};
@@ -111,7 +114,7 @@ impl<S: Strategy> Run<'_, S> {
     /// RDRAND and RDPID: the engine says what they give.
     fn answer(&mut self, index: usize, insn: &Insn, asks: Asks) -> Result<(), EngineError> {
         let value = match asks {
-            Asks::Random => self.clock.random(),
+            Asks::Random => self.course.clock.random(),
             Asks::Cpu => 0,
         };
         let written = insn.effect.writes.iter().find(|reg| reg.0 < 16 && *reg != RSP);
@@ -211,16 +214,7 @@ impl<S: Strategy> Run<'_, S> {
             // Up to the next multiple of sixteen, unless the access fits as it is.
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
-            let part = |kind, order| Part {
-                kind,
-                at,
-                order,
-                failure,
-                site,
-                barrier,
-                value: None,
-                redirected: false,
-            };
+            let part = |kind, order| Part { kind, at, order, failure, site, barrier, value: None };
             match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
@@ -251,7 +245,7 @@ impl<S: Strategy> Run<'_, S> {
         if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
             looked.extend(granules(it).take(2));
         }
-        if !self.is_c11() {
+        if !self.engine.options.is_c11() {
             return (self.hardware_role(index, it, own, shares), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
@@ -295,10 +289,11 @@ impl<S: Strategy> Run<'_, S> {
         }
         // What the owner has written here may have been atomic, and was taken for plain: who finds it knows all that
         // the owner knew.
-        let publishes = self.is_c11() && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
+        let publishes = self.engine.options.is_c11()
+            && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
         let site = publishes.then(|| self.site_here(index, What::call("shares")));
         for owner in 0..self.threads.len() {
-            let Thread { id, mode, ref stack, .. } = self.threads[owner];
+            let thread::Thread { id, mode, ref stack, .. } = *self.threads[owner];
             if !stack.contains(&it.addr) {
                 continue;
             }
@@ -317,9 +312,9 @@ impl<S: Strategy> Run<'_, S> {
 
     /// The thread ends: who looks at its stack from now on knows what it knew, if it may have meant that.
     pub(super) fn leaves_stack(&mut self, index: usize) {
-        let Thread { id, ref stack, .. } = self.threads[index];
+        let thread::Thread { id, ref stack, .. } = *self.threads[index];
         let object = stack.start;
-        if self.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
+        if self.engine.options.is_c11() && self.unsure.iter().any(|granule| stack.contains(&(granule << 3))) {
             let site = self.site_here(index, What::call("exit"));
             self.machine.release(id, object, site);
         }
@@ -467,7 +462,8 @@ impl<S: Strategy> Run<'_, S> {
         let holds = self.machine.holds(self.threads[index].id);
         if holds {
             let site = self.site_here(index, What::call("leaves"));
-            self.pend(index, Pending::Quantum, Op::Sync { at: self.own_place(index) }, site, 0);
+            let at = self.own_place(index);
+            self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
         }
         holds
     }
@@ -575,14 +571,6 @@ impl<S: Strategy> Run<'_, S> {
         short.map(|&(addr, len)| (addr, self.memory.read_some(addr, len as usize))).collect()
     }
 
-    /// The thread's state has changed in a way that its fingerprint does not cover.
-    pub(super) fn new_state(&mut self, index: usize) {
-        self.clock.event();
-        let now = self.clock.now();
-        let written = &mut self.threads[index].written;
-        *written = mix(*written, now);
-    }
-
     fn written_after(&mut self, index: usize, before: &[(u64, Vec<u8>)]) {
         for (addr, old) in before {
             let new = self.memory.read_some(*addr, old.len());
@@ -629,24 +617,6 @@ impl<S: Strategy> Run<'_, S> {
             thread.vectors,
         ];
         all.into_iter().fold(thread.written, mix) | 1
-    }
-}
-
-/// An order as a load can have it.
-fn of_load(order: Order) -> Order {
-    match order {
-        Order::Release => Order::Relaxed,
-        Order::AcqRel => Order::Acquire,
-        order => order,
-    }
-}
-
-/// An order as a store can have it.
-fn of_store(order: Order) -> Order {
-    match order {
-        Order::Acquire => Order::Relaxed,
-        Order::AcqRel => Order::Release,
-        order => order,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::run::{Run, mix};
 use super::thread::Mode;
+use crate::engine::execution::Execution as _;
+use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{Phase, Regs, Resume, Stop};
 use crate::os::{Tid, proc};
@@ -129,7 +131,7 @@ impl<S: Strategy> Run<'_, S> {
         thread.fault = (faults && info.si_code > 0).then(|| crate::os::ptrace::fault_address(&info));
         thread.signal_info = None;
         thread.signal = signal;
-        self.trace.push(mix(0x516, signal as u64));
+        self.course.trace.push(mix(0x516, signal as u64));
         self.new_state(index);
         Ok(())
     }
@@ -158,7 +160,7 @@ impl<S: Strategy> Run<'_, S> {
             [0x0f, 0x01, 0xf9, ..] => 3,
             _ => return false,
         };
-        let counter = self.clock.counter();
+        let counter = self.course.clock.counter();
         regs.rax = counter & 0xffff_ffff;
         regs.rdx = counter >> 32;
         if len == 3 {
@@ -173,7 +175,7 @@ impl<S: Strategy> Run<'_, S> {
     fn gone(&mut self, index: usize, stop: Stop) -> Result<(), EngineError> {
         let whole = self.threads[index].tid == self.process || self.alive() <= 1;
         if whole {
-            self.end.get_or_insert(match stop {
+            self.course.end.get_or_insert(match stop {
                 Stop::Exited(status) => End::Exited(status),
                 Stop::Killed(signal) => End::Killed { signal, thread: None, fault: None },
                 _ => unreachable!("the two ways to end"),

@@ -2,40 +2,13 @@
 //! that no process of the system has; the kernel must be told the real ones. Other processes that the program makes
 //! have their real numbers, and know the program by the same as the program itself.
 
-use super::run::{FIRST_TID, Run};
-use super::thread::{Mode, Syscall};
+use super::run::Run;
 use crate::engine::EngineError;
+use crate::engine::syscalls::{numbers, returns_number};
+use crate::engine::thread::{FIRST_TID, Mode, Syscall};
 use crate::os::Tid;
 use crate::os::ptrace::{self, Phase, Regs, Resume, Stopped};
 use wmtrace_model::strategy::Strategy;
-
-/// Which arguments of a system call are numbers of processes, threads or groups.
-#[allow(non_upper_case_globals, reason = "libc's names")]
-pub(in crate::engine) fn numbers(call: &Syscall) -> &'static [usize] {
-    use libc::*;
-    match call.number as i64 {
-        SYS_kill | SYS_tkill | SYS_rt_sigqueueinfo | SYS_getpgid | SYS_getsid | SYS_pidfd_open => &[0],
-        SYS_tgkill | SYS_rt_tgsigqueueinfo | SYS_setpgid | SYS_kcmp => &[0, 1],
-        SYS_prlimit64 | SYS_get_robust_list | SYS_process_vm_readv | SYS_process_vm_writev => &[0],
-        SYS_sched_setscheduler | SYS_sched_getscheduler | SYS_sched_setparam | SYS_sched_getparam => &[0],
-        SYS_sched_setattr | SYS_sched_getattr | SYS_sched_rr_get_interval => &[0],
-        SYS_sched_setaffinity | SYS_sched_getaffinity | SYS_migrate_pages | SYS_move_pages => &[0],
-        SYS_ptrace => &[1],
-        // Of a user, it is another kind of number.
-        SYS_getpriority | SYS_setpriority if call.args[0] != PRIO_USER as u64 => &[1],
-        SYS_ioprio_get | SYS_ioprio_set => &[1],
-        SYS_fcntl if call.args[1] == F_SETOWN as u64 => &[2],
-        _ => &[],
-    }
-}
-
-/// Whether the result of a system call is such a number.
-pub(in crate::engine) fn returns_number(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_getppid | libc::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid | libc::SYS_setsid
-    )
-}
 
 fn argument(regs: &mut Regs, index: usize) -> &mut u64 {
     match index {
@@ -136,20 +109,5 @@ impl<S: Strategy> Run<'_, S> {
             Phase::None => {}
         }
         Ok(stopped.resume(Resume::ToSyscall, 0)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_that_are_numbers() {
-        let call = |number: i64, args: [u64; 6]| Syscall { number: number as u64, args };
-        assert_eq!(numbers(&call(libc::SYS_tgkill, [0; 6])), [0, 1]);
-        assert!(numbers(&call(libc::SYS_setpriority, [libc::PRIO_USER as u64, 0, 0, 0, 0, 0])).is_empty());
-        assert_eq!(numbers(&call(libc::SYS_fcntl, [0, libc::F_SETOWN as u64, 7, 0, 0, 0])), [2]);
-        assert!(numbers(&call(libc::SYS_fcntl, [0, libc::F_GETFD as u64, 7, 0, 0, 0])).is_empty());
-        assert!(numbers(&call(libc::SYS_read, [0; 6])).is_empty());
     }
 }

@@ -1,18 +1,18 @@
 //! Processes and threads: how they begin, what they make, and how they end.
 
 use super::calls::{STEPPED, WATCHED};
-use super::run::{FIRST_TID, Run};
+use super::run::Run;
 use super::sea::Sea;
 use super::sites::{StackId, What};
-use super::thread::{AfterWake, Frame, Mode, Pending, Thread};
+use super::thread::{FIRST_TID, Frame, Mode, Thread};
 use super::unwind;
+use crate::engine::execution::Execution as _;
 use crate::engine::{End, EngineError};
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::ops::Range;
-use wmtrace_model::op::{Addr, Op, Place};
-use wmtrace_model::order::Order;
+use wmtrace_model::op::Addr;
 use wmtrace_model::strategy::Strategy;
 
 pub(super) const LOOSE: &str =
@@ -57,7 +57,8 @@ impl<S: Strategy> Run<'_, S> {
                 self.memory.write(at, &AT_IGNORE.to_le_bytes())?;
             }
             if kind == AT_RANDOM {
-                let bytes = [self.clock.random(), self.clock.random()].map(u64::to_le_bytes).concat();
+                let bytes =
+                    [self.course.clock.random(), self.course.clock.random()].map(u64::to_le_bytes).concat();
                 self.memory.write(value, &bytes)?;
             }
             at += 16;
@@ -127,10 +128,8 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Whether all other threads have ended, and this one knows it.
-    pub(super) fn is_alone(&self, index: usize) -> bool {
-        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
-        let others = self.threads.iter().enumerate().filter(|&(other, _)| other != index);
-        self.threads.len() > 1 && self.threads[index].calls.is_empty() && others.map(|(_, it)| it).all(over)
+    pub(super) fn is_alone(&mut self, index: usize) -> bool {
+        self.threads[index].calls.is_empty() && self.others_are_over(index)
     }
 
     /// Only this thread is left: it runs natively until it makes another one.
@@ -143,7 +142,7 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].reading.clear();
         self.entries.clear();
         self.allocators.clear();
-        self.heap.clear();
+        self.course.heap.clear();
         self.shared.clear();
         self.unsure.clear();
         Ok(())
@@ -213,9 +212,9 @@ impl<S: Strategy> Run<'_, S> {
         child: Tid,
         shares_memory: bool,
     ) -> Result<(), EngineError> {
-        self.children.insert(child);
-        if self.children.len() > MAX_CHILDREN {
-            self.end = Some(End::Killed {
+        self.course.children.insert(child);
+        if self.course.children.len() > MAX_CHILDREN {
+            self.course.end = Some(End::Killed {
                 signal: libc::SIGKILL,
                 thread: Some(self.threads[index].id),
                 fault: None,
@@ -226,14 +225,14 @@ impl<S: Strategy> Run<'_, S> {
         let stop = match self.arrived.remove(&child) {
             Some(stop) => stop,
             None => {
-                self.children.remove(&child);
+                self.course.children.remove(&child);
                 let stop = self.wait_for(child)?;
-                self.children.insert(child);
+                self.course.children.insert(child);
                 stop
             }
         };
         if matches!(stop, Stop::Exited(_) | Stop::Killed(_)) {
-            self.children.remove(&child);
+            self.course.children.remove(&child);
             return Ok(());
         }
         if !self.sea.is_empty() {
@@ -252,7 +251,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn serve_child(&mut self, tid: Tid, stop: Stop) -> Result<(), EngineError> {
         let signal = match stop {
             Stop::Exited(_) | Stop::Killed(_) => {
-                self.children.remove(&tid);
+                self.course.children.remove(&tid);
                 self.children_calls.remove(&tid);
                 return Ok(());
             }
@@ -270,12 +269,12 @@ impl<S: Strategy> Run<'_, S> {
                 signal
             }
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
-                self.children.insert(child);
+                self.course.children.insert(child);
                 if let Some(stop) = self.arrived.remove(&child) {
                     self.serve_child(child, stop)?;
                 }
-                if self.children.len() > MAX_CHILDREN {
-                    self.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
+                if self.course.children.len() > MAX_CHILDREN {
+                    self.course.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
                     self.warn(format!(
                         "the program made more than {MAX_CHILDREN} processes, and was stopped"
                     ));
@@ -309,7 +308,7 @@ impl<S: Strategy> Run<'_, S> {
                 if self.threads[other].mode == Mode::Asleep {
                     self.machine.interrupt(id);
                 }
-                self.clock.cancel(other);
+                self.course.clock.cancel(other);
                 self.machine.exit(id, site);
                 self.threads[other].mode = Mode::Ended;
             }
@@ -320,7 +319,7 @@ impl<S: Strategy> Run<'_, S> {
         self.memory = ProcessMemory::open(self.process)?;
         (self.sea, self.modules) = (Sea::default(), Vec::new());
         self.entries.clear();
-        self.heap.clear();
+        self.course.heap.clear();
         let thread = &mut self.threads[index];
         thread.tid = self.process;
         thread.stopped = Some(Stopped::new(self.process));
@@ -331,38 +330,6 @@ impl<S: Strategy> Run<'_, S> {
         let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
         thread.stack = stack.map_or(0..0, |stack| stack.end.saturating_sub(8 << 20)..stack.end);
         self.engine.code.forget(0, u64::MAX);
-        Ok(())
-    }
-
-    /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
-    /// woken.
-    pub(super) fn ends(&mut self, index: usize) -> Result<(), EngineError> {
-        self.flush(index)?;
-        self.leave_locks(index)?;
-        self.leaves_stack(index);
-        let at = self.threads[index].clear_tid;
-        if at == 0 || self.memory.read_u32(at).is_none() {
-            return self.has_ended(index);
-        }
-        let site = self.site_here(index, What::call("exit"));
-        let place = Place::new(Addr(at), 4);
-        self.pend(index, Pending::Clear { at }, Op::Store { at: place, order: Order::Release }, site, 0);
-        Ok(())
-    }
-
-    pub(super) fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
-        self.memory.write(at, &[0; 4])?;
-        self.retired(self.threads[index].id, 0, 0)?;
-        self.flush(index)?;
-        let site = self.site_here(index, What::call("exit"));
-        let place = Place::new(Addr(at), 4);
-        self.pend(
-            index,
-            Pending::Wake { then: AfterWake::End },
-            Op::Wake { at: place, count: u32::MAX },
-            site,
-            0,
-        );
         Ok(())
     }
 
@@ -401,11 +368,11 @@ impl<S: Strategy> Run<'_, S> {
             let fault = thread.fault;
             // SIGKILL comes from outside or from us, and hits everybody.
             let thread = (signal != libc::SIGKILL).then_some(thread.id);
-            self.end.get_or_insert(End::Killed { signal, thread, fault });
+            self.course.end.get_or_insert(End::Killed { signal, thread, fault });
             return Ok(());
         }
         if self.alive() <= 1 {
-            self.end.get_or_insert(End::Exited(libc::WEXITSTATUS(status)));
+            self.course.end.get_or_insert(End::Exited(libc::WEXITSTATUS(status)));
             return Ok(());
         }
         // It left without a system call that we saw.

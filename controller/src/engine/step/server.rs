@@ -87,7 +87,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         self.skip(index, 0)?;
         let thread = &mut self.threads[index];
         thread.stopped.as_ref().expect("it has stopped").set_regs(&parked)?;
-        self.trace.pop();
+        self.course.trace.pop();
         let (stdout, stderr, _) = self.engine.streams.collect();
         let stdin = self.engine.streams.stdin.stream_position().unwrap_or(0);
         let moment = Moment {
@@ -95,14 +95,14 @@ impl<'e, S: Strategy> Run<'e, S> {
             modules: self.modules.clone(),
             entries: self.entries.clone(),
             allocators: self.allocators.clone(),
-            clock: self.clock.clone(),
+            clock: self.course.clock.clone(),
             stack: self.threads[index].stack.clone(),
             frames: self.threads[index].frames.clone(),
             calls_made: self.threads[index].calls_made,
             clear_tid: self.threads[index].clear_tid,
-            dumpable: self.dumpable,
-            warnings: self.warnings.clone(),
-            trace: self.trace.clone(),
+            dumpable: self.course.dumpable,
+            warnings: self.course.warnings.clone(),
+            trace: self.course.trace.clone(),
             stdin,
             stdout,
             stderr,
@@ -136,7 +136,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                 || std::fs::metadata(target).is_ok_and(|data| data.is_file() || data.is_dir())
         };
         let shared = || proc::mappings(self.process).iter().any(|mapping| mapping.shared && mapping.writable);
-        self.children.is_empty() && !self.has_timers && files.iter().all(harmless) && !shared()
+        self.course.children.is_empty() && !self.course.has_timers && files.iter().all(harmless) && !shared()
     }
 
     /// An execution that begins with a copy.
@@ -156,14 +156,15 @@ impl<'e, S: Strategy> Run<'e, S> {
         streams.stdout.write_all(&moment.stdout).map_err(os)?;
         streams.stderr.write_all(&moment.stderr).map_err(os)?;
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
-        let mut thread = Thread::new(copy, id, super::run::FIRST_TID, parked);
+        let mut thread = Thread::new(copy, id, super::thread::FIRST_TID, parked);
         thread.stopped = Some(Stopped::new(copy));
         (thread.stack, thread.clear_tid) = (moment.stack, moment.clear_tid);
         (thread.frames, thread.calls_made) = (moment.frames, moment.calls_made);
         let mut run = Run::with(engine, machine, copy, thread, moment.clock)?;
         (run.sea, run.modules, run.entries) = (moment.sea, moment.modules, moment.entries);
-        (run.allocators, run.warnings, run.trace) = (moment.allocators, moment.warnings, moment.trace);
-        run.dumpable = moment.dumpable;
+        (run.allocators, run.course.warnings, run.course.trace) =
+            (moment.allocators, moment.warnings, moment.trace);
+        run.course.dumpable = moment.dumpable;
         run.sea.expose(&run.memory, parked.rip, SYSCALL_LEN, true)?;
         Ok(run)
     }

@@ -4,14 +4,14 @@
 //! `futex(2)`. Priority inheritance is emulated without priorities: a lock goes to the thread that has waited
 //! longest.
 
-use super::run::Run;
+use super::EngineError;
+use super::execution::Execution;
 use super::sites::What;
 use super::thread::{AfterWake, Mode, Pending, Syscall};
 use super::time::Clock;
-use crate::engine::EngineError;
 use crate::os::proc;
 use wmtrace_model::op::{Addr, How, Op, Place, ThreadId};
-use wmtrace_model::strategy::Strategy;
+use wmtrace_model::order::Order;
 
 const WAIT: u64 = 0;
 const WAKE: u64 = 1;
@@ -36,12 +36,12 @@ pub(super) fn error(errno: i32) -> u64 {
     i64::from(-errno) as u64
 }
 
-impl<S: Strategy> Run<'_, S> {
-    pub(super) fn futex(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+pub(super) trait Futexes: Execution {
+    fn futex(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
         let [word, op, value, timeout, word2, value3] = call.args;
         let Some(at) = self.futex_word(word) else { return self.skip(index, error(libc::EFAULT)) };
         // Other processes wait and wake in the kernel.
-        if op & PRIVATE == 0 && !self.children.is_empty() && self.is_shared(word) {
+        if op & PRIVATE == 0 && !self.parts().course.children.is_empty() && self.is_shared(word) {
             return self.pass(index, true);
         }
         let site = self.site_here(index, What::call("futex"));
@@ -52,7 +52,7 @@ impl<S: Strategy> Run<'_, S> {
                     Err(errno) => return self.skip(index, error(errno)),
                 };
                 let bits = if command == WAIT { u32::MAX } else { value3 as u32 };
-                self.threads[index].waits_for_bits = bits;
+                self.parts().threads[index].waits_for_bits = bits;
                 let expected = u128::from(value as u32);
                 self.pend(index, Pending::Wait { deadline }, Op::Wait { at, expected }, site, 0);
             }
@@ -64,12 +64,13 @@ impl<S: Strategy> Run<'_, S> {
                 self.pend(index, Pending::Wake { then }, Op::Wake { at, count: value as u32 }, site, 0);
             }
             command @ (REQUEUE | CMP_REQUEUE) => {
-                if command == CMP_REQUEUE && self.memory.read_u32(word) != Some(value3 as u32) {
+                let it = self.parts();
+                if command == CMP_REQUEUE && it.memory.read_u32(word) != Some(value3 as u32) {
                     return self.skip(index, error(libc::EAGAIN));
                 }
                 // For these the fourth argument is a number.
                 let moved = timeout as u32;
-                self.threads[index].requeue = Some((word2, moved));
+                it.threads[index].requeue = Some((word2, moved));
                 let then = AfterWake::Return { more: 0 };
                 self.pend(index, Pending::Wake { then }, Op::Wake { at, count: value as u32 }, site, 0);
             }
@@ -90,7 +91,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             UNLOCK_PI => return self.unlock_pi(index, word),
             other => {
-                self.warn(format!("the futex operation {other} is not supported"));
+                self.parts().course.warn(format!("the futex operation {other} is not supported"));
                 return self.skip(index, error(libc::ENOSYS));
             }
         }
@@ -98,11 +99,12 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     fn is_shared(&self, addr: u64) -> bool {
-        proc::mappings(self.process).iter().any(|mapping| mapping.shared && mapping.contains(addr))
+        self.mappings().iter().any(|mapping| mapping.shared && mapping.contains(addr))
     }
 
-    fn futex_word(&self, word: u64) -> Option<Place> {
-        (word.is_multiple_of(4) && self.memory.read_u32(word).is_some()).then(|| Place::new(Addr(word), 4))
+    fn futex_word(&mut self, word: u64) -> Option<Place> {
+        let readable = word.is_multiple_of(4) && self.parts().memory.read_u32(word).is_some();
+        readable.then(|| Place::new(Addr(word), 4))
     }
 
     /// When a wait ends by itself.
@@ -112,17 +114,16 @@ impl<S: Strategy> Run<'_, S> {
         }
         let duration = self.read_timespec(timeout)?;
         if relative {
-            return Ok(Some(self.clock.now().saturating_add(duration)));
+            return Ok(Some(self.parts().course.clock.now().saturating_add(duration)));
         }
         let clock = if op & CLOCK_REALTIME != 0 { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
         Ok(Some(Clock::when(clock, duration)))
     }
 
     /// A `struct timespec`, in nanoseconds.
-    pub(super) fn read_timespec(&self, at: u64) -> Result<u64, i32> {
-        let (Some(seconds), Some(nanos)) =
-            (self.memory.read_u64(at), self.memory.read_u64(at.wrapping_add(8)))
-        else {
+    fn read_timespec(&mut self, at: u64) -> Result<u64, i32> {
+        let memory = self.parts().memory;
+        let (Some(seconds), Some(nanos)) = (memory.read_u64(at), memory.read_u64(at.wrapping_add(8))) else {
             return Err(libc::EFAULT);
         };
         if nanos >= 1_000_000_000 || seconds > i64::MAX as u64 {
@@ -132,42 +133,42 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The thread sleeps, or the word has changed already.
-    pub(super) fn perform_wait(
-        &mut self,
-        index: usize,
-        how: How,
-        deadline: Option<u64>,
-    ) -> Result<(), EngineError> {
+    fn perform_wait(&mut self, index: usize, how: How, deadline: Option<u64>) -> Result<(), EngineError> {
+        let it = self.parts();
         if how.sleeps {
-            self.threads[index].mode = Mode::Asleep;
+            it.threads[index].mode = Mode::Asleep;
             if let Some(deadline) = deadline {
-                self.clock.set_timer(deadline, index);
+                it.course.clock.set_timer(deadline, index);
             }
-            return self.wake_signalled(index);
+            self.wake_signalled(index);
+            return Ok(());
         }
-        let word = self.threads[index].syscall.map_or(0, |call| call.args[0]);
-        let value = self.memory.read_u32(word).unwrap_or(0);
-        self.retired(self.threads[index].id, u128::from(value), 0)?;
+        let id = it.threads[index].id;
+        let word = it.threads[index].syscall.map_or(0, |call| call.args[0]);
+        let value = it.memory.read_u32(word).unwrap_or(0);
+        self.retired(id, u128::from(value), 0)?;
         self.skip(index, error(libc::EAGAIN))
     }
 
-    pub(super) fn perform_wake(&mut self, index: usize, then: AfterWake) -> Result<(), EngineError> {
-        self.retired(self.threads[index].id, 0, 0)?;
-        let woken: Vec<usize> = self.machine.woken().iter().map(|id| id.index()).collect();
+    fn perform_wake(&mut self, index: usize, then: AfterWake) -> Result<(), EngineError> {
+        let id = self.parts().threads[index].id;
+        self.retired(id, 0, 0)?;
+        let woken: Vec<usize> = self.parts().machine.woken().iter().map(|id| id.index()).collect();
         let count = woken.len() as u32;
         for other in woken {
-            self.wakes(other, 0)?;
+            self.wakes(other, 0);
         }
         match then {
             AfterWake::End => self.has_ended(index),
             AfterWake::Return { more } => {
                 let mut result = u64::from(count + more);
-                if let Some((to, moved)) = self.threads[index].requeue.take() {
-                    let from = self.threads[index].syscall.map_or(0, |call| call.args[0]);
-                    let compares =
-                        self.threads[index].syscall.is_some_and(|call| call.args[1] & COMMAND == CMP_REQUEUE);
-                    let requeued = self.machine.requeue(Addr(from), Addr(to), moved);
+                let it = self.parts();
+                if let Some((to, moved)) = it.threads[index].requeue.take()
+                    && let Some(call) = it.threads[index].syscall
+                {
+                    let requeued = it.machine.requeue(Addr(call.args[0]), Addr(to), moved);
                     // Only the comparing one counts those, too.
+                    let compares = call.args[1] & COMMAND == CMP_REQUEUE;
                     result += if compares { u64::from(requeued) } else { 0 };
                 }
                 self.skip(index, result)
@@ -182,21 +183,25 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// A sleeper goes on: its system call returns this.
-    pub(super) fn wakes(&mut self, index: usize, result: u64) -> Result<(), EngineError> {
-        self.clock.cancel(index);
-        self.threads[index].mode = Mode::Running;
-        self.skip(index, result)
+    /// A sleeper goes on: its system call returns this. (The result is set when it goes on; only then its registers
+    /// matter.)
+    fn wakes(&mut self, index: usize, result: u64) {
+        let it = self.parts();
+        it.course.clock.cancel(index);
+        let thread = &mut it.threads[index];
+        (thread.mode, thread.waits_for_lock, thread.result) = (Mode::Running, None, Some(result));
     }
 
     /// Wakes threads whose bits match, longest sleeper first.
     fn wake_some(&mut self, index: usize, at: Addr, count: u32, bits: u32) -> Result<(), EngineError> {
-        let sleepers: Vec<usize> = self.machine.sleepers(at).into_iter().map(ThreadId::index).collect();
+        let sleepers: Vec<usize> =
+            self.parts().machine.sleepers(at).into_iter().map(ThreadId::index).collect();
         let mut woken = 0;
         for other in sleepers {
-            if woken < count && self.threads[other].waits_for_bits & bits != 0 {
-                self.machine.interrupt(self.threads[other].id);
-                self.wakes(other, 0)?;
+            let it = self.parts();
+            if woken < count && it.threads[other].waits_for_bits & bits != 0 {
+                it.machine.interrupt(it.threads[other].id);
+                self.wakes(other, 0);
                 woken += 1;
             }
         }
@@ -211,7 +216,8 @@ impl<S: Strategy> Run<'_, S> {
         if op & 8 != 0 {
             operand = 1i32.wrapping_shl(operand as u32 & 31);
         }
-        let old = self.memory.read_u32(at.addr.0).unwrap_or(0).cast_signed();
+        let memory = self.parts().memory;
+        let old = memory.read_u32(at.addr.0).unwrap_or(0).cast_signed();
         let new = match op & 7 {
             0 => operand,
             1 => old.wrapping_add(operand),
@@ -219,7 +225,7 @@ impl<S: Strategy> Run<'_, S> {
             3 => old & !operand,
             _ => old ^ operand,
         };
-        self.memory.write(at.addr.0, &new.to_le_bytes())?;
+        memory.write(at.addr.0, &new.to_le_bytes())?;
         Ok(match cmp {
             0 => old == compared,
             1 => old != compared,
@@ -238,17 +244,18 @@ impl<S: Strategy> Run<'_, S> {
         command: u64,
         timeout: u64,
     ) -> Result<(), EngineError> {
-        let own = self.threads[index].virtual_tid as u32;
-        let value = self.memory.read_u32(word).unwrap_or(0);
+        let it = self.parts();
+        let own = it.threads[index].virtual_tid as u32;
+        let value = it.memory.read_u32(word).unwrap_or(0);
         let owner = value & TID_MASK;
         if owner == own {
             return self.skip(index, error(libc::EDEADLK));
         }
         let dead = owner != 0
-            && !self.threads.iter().any(|it| it.virtual_tid as u32 == owner && it.mode != Mode::Ended);
+            && !it.threads.iter().any(|it| it.virtual_tid as u32 == owner && it.mode != Mode::Ended);
         if owner == 0 || dead {
             let died = if dead { OWNER_DIED } else { value & OWNER_DIED };
-            self.memory.write(word, &(own | died | value & WAITERS).to_le_bytes())?;
+            it.memory.write(word, &(own | died | value & WAITERS).to_le_bytes())?;
             return self.skip(index, 0);
         }
         if command == TRYLOCK_PI {
@@ -260,107 +267,138 @@ impl<S: Strategy> Run<'_, S> {
             Ok(deadline) => deadline,
             Err(errno) => return self.skip(index, error(errno)),
         };
-        self.memory.write(word, &(value | WAITERS).to_le_bytes())?;
-        self.threads[index].waits_for_lock = Some(word);
+        let it = self.parts();
+        it.memory.write(word, &(value | WAITERS).to_le_bytes())?;
+        it.threads[index].waits_for_lock = Some(word);
         self.sleep(index, deadline);
         Ok(())
     }
 
     fn unlock_pi(&mut self, index: usize, word: u64) -> Result<(), EngineError> {
-        let own = self.threads[index].virtual_tid as u32;
-        let value = self.memory.read_u32(word).unwrap_or(0);
+        let it = self.parts();
+        let own = it.threads[index].virtual_tid as u32;
+        let value = it.memory.read_u32(word).unwrap_or(0);
         if value & TID_MASK != own {
             return self.skip(index, error(libc::EPERM));
         }
         let mut waiting =
-            (0..self.threads.len()).filter(|&other| self.threads[other].waits_for_lock == Some(word));
+            (0..it.threads.len()).filter(|&other| it.threads[other].waits_for_lock == Some(word));
         let (next, more) = (waiting.next(), waiting.next().is_some());
         let new = match next {
-            Some(next) => self.threads[next].virtual_tid as u32 | if more { WAITERS } else { 0 },
+            Some(next) => it.threads[next].virtual_tid as u32 | if more { WAITERS } else { 0 },
             None => 0,
         };
-        self.memory.write(word, &new.to_le_bytes())?;
+        it.memory.write(word, &new.to_le_bytes())?;
         if let Some(next) = next {
-            self.threads[next].waits_for_lock = None;
-            self.machine.interrupt(self.threads[next].id);
-            self.wakes(next, 0)?;
+            it.machine.interrupt(it.threads[next].id);
+            self.wakes(next, 0);
         }
         self.skip(index, 0)
     }
 
     /// The thread sleeps in an emulated system call that is no futex wait.
-    pub(super) fn sleep(&mut self, index: usize, deadline: Option<u64>) {
-        self.machine.sleep(self.threads[index].id);
-        self.threads[index].mode = Mode::Asleep;
+    fn sleep(&mut self, index: usize, deadline: Option<u64>) {
+        let it = self.parts();
+        it.machine.sleep(it.threads[index].id);
+        it.threads[index].mode = Mode::Asleep;
         if let Some(deadline) = deadline {
-            self.clock.set_timer(deadline, index);
+            it.course.clock.set_timer(deadline, index);
         }
     }
 
     /// A sleeper for which a signal has come goes on.
-    pub(super) fn wake_signalled(&mut self, index: usize) -> Result<(), EngineError> {
-        if self.expects_signals && proc::has_signal(self.process, self.threads[index].tid) {
-            self.machine.interrupt(self.threads[index].id);
-            self.threads[index].waits_for_lock = None;
-            self.clock.cancel(index);
-            self.threads[index].mode = Mode::Running;
-            self.threads[index].result = Some(error(libc::EINTR));
+    fn wake_signalled(&mut self, index: usize) {
+        let it = self.parts();
+        if it.course.expects_signals && proc::has_signal(it.process, it.threads[index].tid) {
+            it.machine.interrupt(it.threads[index].id);
+            self.interrupts(index);
+            self.wakes(index, error(libc::EINTR));
         }
+    }
+
+    /// Wakes the thread whose time has come, if there is one; with `jump`, time passes until there is.
+    fn fire_timer(&mut self, jump: bool) -> bool {
+        let it = self.parts();
+        let Some(index) = it.course.clock.due(jump) else { return false };
+        if it.threads[index].mode != Mode::Asleep {
+            return true;
+        }
+        it.machine.interrupt(it.threads[index].id);
+        let number = it.threads[index].syscall.map_or(0, |call| call.number as i64);
+        self.wakes(index, if number == libc::SYS_futex { error(libc::ETIMEDOUT) } else { 0 });
+        true
+    }
+
+    /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
+    /// woken.
+    fn ends(&mut self, index: usize) -> Result<(), EngineError> {
+        self.flush(index)?;
+        self.leave_locks(index)?;
+        self.about_to_end(index);
+        let it = self.parts();
+        let at = it.threads[index].clear_tid;
+        if at == 0 || it.memory.read_u32(at).is_none() {
+            return self.has_ended(index);
+        }
+        let site = self.site_here(index, What::call("exit"));
+        let place = Place::new(Addr(at), 4);
+        self.pend(index, Pending::Clear { at }, Op::Store { at: place, order: Order::Release }, site, 0);
+        Ok(())
+    }
+
+    fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        let it = self.parts();
+        it.memory.write(at, &[0; 4])?;
+        let id = it.threads[index].id;
+        self.retired(id, 0, 0)?;
+        self.flush(index)?;
+        let site = self.site_here(index, What::call("exit"));
+        let wake = Op::Wake { at: Place::new(Addr(at), 4), count: u32::MAX };
+        self.pend(index, Pending::Wake { then: AfterWake::End }, wake, site, 0);
         Ok(())
     }
 
     /// What the kernel does with the locks that a thread holds when it ends (`robust_list(7)`): their next owners
     /// learn of it.
-    pub(super) fn leave_locks(&mut self, index: usize) -> Result<(), EngineError> {
-        let head = self.threads[index].robust_list;
+    fn leave_locks(&mut self, index: usize) -> Result<(), EngineError> {
+        let it = self.parts();
+        let head = it.threads[index].robust_list;
         if head == 0 {
             return Ok(());
         }
-        let (Some(offset), Some(pending)) = (self.memory.read_u64(head + 8), self.memory.read_u64(head + 16))
+        let (Some(offset), Some(pending)) = (it.memory.read_u64(head + 8), it.memory.read_u64(head + 16))
         else {
             return Ok(());
         };
-        let own = self.threads[index].virtual_tid as u32;
+        let (id, own) = (it.threads[index].id, it.threads[index].virtual_tid as u32);
         let mut words = Vec::new();
-        let mut entry = self.memory.read_u64(head).unwrap_or(head);
+        let mut entry = it.memory.read_u64(head).unwrap_or(head);
         // The kernel's own limit: the list is the program's, and may go round in circles.
         while entry & !1 != head && words.len() < 2048 {
             words.push((entry & !1).wrapping_add(offset));
-            let Some(next) = self.memory.read_u64(entry & !1) else { break };
+            let Some(next) = it.memory.read_u64(entry & !1) else { break };
             entry = next;
         }
         if pending & !1 != 0 {
             words.push((pending & !1).wrapping_add(offset));
         }
         for word in words {
-            let Some(value) = self.memory.read_u32(word).filter(|value| value & TID_MASK == own) else {
+            let memory = self.parts().memory;
+            let Some(value) = memory.read_u32(word).filter(|value| value & TID_MASK == own) else {
                 continue;
             };
-            self.memory.write(word, &(value & WAITERS | OWNER_DIED).to_le_bytes())?;
+            memory.write(word, &(value & WAITERS | OWNER_DIED).to_le_bytes())?;
             let site = self.site_here(index, What::call("exit"));
-            self.machine.release(self.threads[index].id, word, site);
-            let sleeper = self.machine.sleepers(Addr(word)).into_iter().next();
+            let machine = self.parts().machine;
+            machine.release(id, word, site);
+            let sleeper = machine.sleepers(Addr(word)).into_iter().next();
             if let Some(sleeper) = sleeper {
-                self.machine.interrupt(sleeper);
-                self.wakes(sleeper.index(), 0)?;
+                machine.interrupt(sleeper);
+                self.wakes(sleeper.index(), 0);
             }
         }
         Ok(())
     }
-
-    /// Wakes the thread whose time has come, if there is one; with `jump`, time passes until there is.
-    pub(super) fn fire_timer(&mut self, jump: bool) -> bool {
-        let Some(index) = self.clock.due(jump) else { return false };
-        if self.threads[index].mode != Mode::Asleep {
-            return true;
-        }
-        self.machine.interrupt(self.threads[index].id);
-        self.threads[index].waits_for_lock = None;
-        let number = self.threads[index].syscall.map_or(0, |call| call.number as i64);
-        let result = if number == libc::SYS_futex { error(libc::ETIMEDOUT) } else { 0 };
-        // The result is set when the thread goes on; only then its registers matter.
-        self.threads[index].mode = Mode::Running;
-        self.threads[index].result = Some(result);
-        true
-    }
 }
+
+impl<E: Execution> Futexes for E {}

@@ -1,0 +1,223 @@
+//! System calls that the engine answers itself: what blocks on other threads (futexes), what would differ from run to run
+//! (time, random numbers, process numbers), and what concerns threads.
+
+use super::execution::Execution;
+use super::futex::{Futexes as _, error};
+use super::library::LibraryCalls as _;
+use super::sites::What;
+use super::syscalls::name;
+use super::thread::{FIRST_TID, Mode, Pending, Syscall};
+use super::time::Clock;
+use super::world::MAX_OUTPUT;
+use super::{End, EngineError};
+use crate::os::proc;
+use wmtrace_model::op::{Addr, Op};
+
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+pub(super) trait Answers: Execution {
+    /// Answers the system call that the thread is about to make. False: that is not ours to do.
+    fn answer_call(&mut self, index: usize, call: &Syscall) -> Result<bool, EngineError> {
+        let args = call.args;
+        let it = self.parts();
+        let own = it.threads[index].virtual_tid as u64;
+        match call.number as i64 {
+            libc::SYS_futex => self.futex(index, call)?,
+            libc::SYS_sched_yield => self.yields(index)?,
+            libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time | libc::SYS_times => {
+                self.tell_time(index, call)?;
+            }
+            libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.nap(index, call)?,
+            libc::SYS_getrandom => self.random_bytes(index, call)?,
+            libc::SYS_getpid => self.skip(index, FIRST_TID as u64)?,
+            libc::SYS_getppid => self.skip(index, FIRST_TID as u64 - 1)?,
+            libc::SYS_gettid => self.skip(index, own)?,
+            libc::SYS_set_tid_address => {
+                it.threads[index].clear_tid = args[0];
+                self.skip(index, own)?;
+            }
+            // Restartable sequences would be restarted by our stops.
+            libc::SYS_rseq => self.skip(index, error(libc::ENOSYS))?,
+            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
+            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS))?,
+            libc::SYS_getcpu => {
+                for at in [args[0], args[1]].into_iter().filter(|&at| at != 0) {
+                    it.memory.write(at, &[0; 4])?;
+                }
+                self.skip(index, 0)?;
+            }
+            libc::SYS_set_robust_list => {
+                it.threads[index].robust_list = args[0];
+                self.skip(index, 0)?;
+            }
+            // What we read in /proc is there only for processes that may be dumped; who may read the counter is
+            // ours to say.
+            libc::SYS_prctl if args[0] == libc::PR_SET_DUMPABLE as u64 && args[1] <= 1 => {
+                it.course.dumpable = args[1];
+                self.skip(index, 0)?;
+            }
+            libc::SYS_prctl if args[0] == libc::PR_GET_DUMPABLE as u64 => {
+                let dumpable = it.course.dumpable;
+                self.skip(index, dumpable)?;
+            }
+            libc::SYS_prctl if args[0] == libc::PR_SET_TSC as u64 => self.skip(index, 0)?,
+            libc::SYS_sched_getaffinity => self.processors(index, call)?,
+            libc::SYS_sched_setaffinity => self.skip(index, 0)?,
+            libc::SYS_exit if self.alive() > 1 => self.ends(index)?,
+            libc::SYS_exit | libc::SYS_exit_group => {
+                self.parts().course.end = Some(End::Exited((args[0] & 0xff) as i32));
+            }
+            number @ (libc::SYS_write | libc::SYS_writev) if matches!(args[0], 1 | 2) && !self.has_room() => {
+                self.parts().course.warn("output beyond 16 MiB is not kept");
+                self.skip(index, if number == libc::SYS_write { args[2] } else { 0 })?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn yields(&mut self, index: usize) -> Result<(), EngineError> {
+        let it = self.parts();
+        it.machine.hint(it.threads[index].id);
+        self.skip(index, 0)?;
+        let it = self.parts();
+        // Others may run now; a thread that is alone need not stop.
+        if it.threads[index].mode == Mode::Running && it.course.end.is_none() && it.threads.len() > 1 {
+            let site = self.site_here(index, What::call("yields"));
+            self.pend(index, Pending::Quantum, Op::Yield, site, 0);
+        }
+        Ok(())
+    }
+
+    fn tell_time(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let it = self.parts();
+        let at = it.course.clock.look();
+        let [first, second, ..] = call.args;
+        let mut result = 0;
+        let write = |to: u64, seconds: u64, rest: u64| {
+            it.memory.write(to, &[seconds.to_le_bytes(), rest.to_le_bytes()].concat())
+        };
+        let real = Clock::shown(libc::CLOCK_REALTIME, at);
+        let written = match call.number as i64 {
+            libc::SYS_clock_gettime => {
+                let shown = Clock::shown(first as i32, at);
+                write(second, shown / SECOND, shown % SECOND)
+            }
+            libc::SYS_gettimeofday if first != 0 => write(first, real / SECOND, real % SECOND / 1000),
+            libc::SYS_times => {
+                result = at / 10_000_000;
+                if first == 0 { Ok(()) } else { it.memory.write(first, &[0; 32]) }
+            }
+            libc::SYS_time => {
+                result = real / SECOND;
+                if first == 0 { Ok(()) } else { it.memory.write(first, &result.to_le_bytes()) }
+            }
+            _ => Ok(()),
+        };
+        let result = if written.is_ok() { result } else { error(libc::EFAULT) };
+        self.skip(index, result)
+    }
+
+    /// A thread that sleeps lets all others go first.
+    fn nap(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let [clock, flags, request, ..] = call.args;
+        let whole = call.number as i64 == libc::SYS_clock_nanosleep;
+        let request = if whole { request } else { clock };
+        let duration = match self.read_timespec(request) {
+            Ok(duration) => duration,
+            Err(errno) => return self.skip(index, error(errno)),
+        };
+        let it = self.parts();
+        let deadline = if whole && flags & libc::TIMER_ABSTIME as u64 != 0 {
+            Clock::when(clock as i32, duration)
+        } else {
+            it.course.clock.now().saturating_add(duration)
+        };
+        it.machine.hint(it.threads[index].id);
+        self.sleep(index, Some(deadline));
+        Ok(())
+    }
+
+    fn random_bytes(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let [at, len, ..] = call.args;
+        let len = len.min(1 << 20);
+        let it = self.parts();
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < len {
+            bytes.extend(it.course.clock.random().to_le_bytes());
+        }
+        bytes.truncate(len as usize);
+        let result = if it.memory.write(at, &bytes).is_ok() { len } else { error(libc::EFAULT) };
+        self.skip(index, result)
+    }
+
+    /// The processors that wmtrace was given, although the program runs on one of them.
+    fn processors(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+        let [_, len, at, ..] = call.args;
+        let it = self.parts();
+        let mut mask = vec![0u8; (len as usize).min(128) / 8 * 8];
+        for cpu in 0..mask.len() * 8 {
+            if it.affinity.is_set(cpu).unwrap_or(false) {
+                mask[cpu / 8] |= 1 << (cpu % 8);
+            }
+        }
+        let result = match mask.is_empty() {
+            true => error(libc::EINVAL),
+            false if it.memory.write(at, &mask).is_ok() => mask.len() as u64,
+            false => error(libc::EFAULT),
+        };
+        self.skip(index, result)
+    }
+
+    /// Whether more output is kept.
+    fn has_room(&mut self) -> bool {
+        let streams = self.parts().streams;
+        let len = |file: &std::fs::File| file.metadata().map_or(0, |data| data.len());
+        len(&streams.stdout) + len(&streams.stderr) < MAX_OUTPUT
+    }
+
+    /// Sleepers for which a signal has come go on, and threads that spin may come out of their loops. Whether there
+    /// were any.
+    fn look_for_signals(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.parts().threads.len() {
+            let it = self.parts();
+            let (id, tid) = (it.threads[index].id, it.threads[index].tid);
+            match it.threads[index].mode {
+                Mode::Asleep => {
+                    self.wake_signalled(index);
+                    any |= self.parts().threads[index].mode == Mode::Running;
+                }
+                Mode::Ready if it.machine.is_spinning(id) && proc::has_signal(it.process, tid) => {
+                    it.machine.disturb(id);
+                    any = true;
+                }
+                Mode::Ready | Mode::Running | Mode::Away | Mode::Ended => {}
+            }
+        }
+        any
+    }
+
+    /// What the kernel has read and written for the thread (`None`: that is not known) is told.
+    fn tell_ranges(&mut self, index: usize, call: &Syscall, ranges: Option<Vec<(u64, u64, bool)>>) {
+        let Some(mut ranges) = ranges else {
+            let what = format!("what the system call {} does to memory is not known", name(call.number));
+            return self.parts().course.warn(what);
+        };
+        ranges.retain(|&(addr, len, _)| addr != 0 && len > 0);
+        let told = self.told(index, ranges);
+        self.tell(index, &told);
+    }
+
+    /// The memory is new, or gone: whatever was there before is over.
+    fn renewed(&mut self, index: usize, start: u64, len: u64) -> Result<(), EngineError> {
+        self.flush_range(start, len)?;
+        let site = self.site_here(index, What::call("map"));
+        let it = self.parts();
+        it.machine.alloc(it.threads[index].id, site, Addr(start), len.min(u64::MAX - start), true);
+        Ok(())
+    }
+}
+
+impl<E: Execution> Answers for E {}

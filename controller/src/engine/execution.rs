@@ -1,0 +1,246 @@
+//! An execution under way, as far as it is the same to all engines.
+//!
+//! Engines differ in how they stop threads and reach their registers. What happens then is one thing: the machine is
+//! asked who goes on ([`super::schedule`]), futexes and time are emulated ([`super::futex`], [`super::answers`]), the C
+//! runtime's functions mean something to the model ([`super::library`]). That code is written once, over [`Execution`].
+
+use super::modules::Module;
+use super::sites::{SiteTable, StackId, What};
+use super::thread::{Mode, Pending, Thread};
+use super::time::{Clock, mix};
+use super::world::Streams;
+use super::{End, EngineError, EngineOptions};
+use crate::os::Tid;
+use crate::os::memory::ProcessMemory;
+use crate::os::proc::Mapping;
+use std::collections::{HashMap, HashSet};
+use std::ops::DerefMut;
+use std::time::Instant;
+use wmtrace_model::machine::Machine;
+use wmtrace_model::op::{Addr, How, Op, Place, Site, Step, ThreadId};
+use wmtrace_model::strategy::Strategy;
+
+use super::calls::Told;
+
+/// The most warnings of an execution: a program must not fill the memory with them.
+const MAX_WARNINGS: usize = 100;
+
+/// What has happened in an execution so far, and how long it may go on.
+pub(super) struct Course {
+    pub(super) clock: Clock,
+    /// Blocks of memory that the program has allocated since it has threads.
+    pub(super) heap: HashMap<u64, u64>,
+    /// Processes that the program has made; they run natively.
+    pub(super) children: HashSet<Tid>,
+    pub(super) warnings: Vec<String>,
+    pub(super) trace: Vec<u64>,
+    pub(super) end: Option<End>,
+    /// How often a thread has run for long without an operation.
+    pub(super) turns: u64,
+    /// How often threads that seem to spin for ever have been set going again.
+    pub(super) second_looks: u32,
+    /// Whether the program believes that it may be dumped.
+    pub(super) dumpable: u64,
+    /// The kernel has done something for the program: it may have woken a thread.
+    pub(super) stirred: bool,
+    /// The program has asked for signals at times.
+    pub(super) has_timers: bool,
+    /// Signals may come while threads sleep.
+    pub(super) expects_signals: bool,
+    /// When the execution has taken too long.
+    pub(super) deadline: Instant,
+    /// Every process of it is gone.
+    pub(super) reaped: bool,
+}
+
+impl Course {
+    pub(super) fn new(clock: Clock, options: &EngineOptions) -> Course {
+        Course {
+            clock,
+            heap: HashMap::new(),
+            children: HashSet::new(),
+            warnings: Vec::new(),
+            trace: Vec::new(),
+            end: None,
+            turns: 0,
+            second_looks: 0,
+            dumpable: 1,
+            stirred: false,
+            has_timers: false,
+            expects_signals: false,
+            deadline: Instant::now() + options.timeout,
+            reaped: false,
+        }
+    }
+
+    /// Something that wmtrace does not do, or not well, is said once.
+    pub(super) fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if self.warnings.len() < MAX_WARNINGS && !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The user may have had enough, or the time may be over.
+    pub(super) fn check_limits(&mut self) -> Result<(), EngineError> {
+        if crate::os::interrupt::requested() {
+            return Err(EngineError::Interrupted);
+        }
+        if self.deadline <= Instant::now() {
+            self.end.get_or_insert(End::TimedOut);
+        }
+        Ok(())
+    }
+
+    /// What a system call has returned, as far as it is the same each time.
+    pub(super) fn returned(&mut self, call: u64, result: u64) {
+        self.trace.push(mix(mix(0xca11, call), result));
+    }
+}
+
+/// What the shared code looks at and changes, all at once.
+pub(super) struct Parts<'a, S: Strategy, T> {
+    pub(super) machine: &'a mut Machine<S>,
+    pub(super) course: &'a mut Course,
+    /// By [`ThreadId`].
+    pub(super) threads: &'a mut [T],
+    pub(super) memory: &'a ProcessMemory,
+    pub(super) process: Tid,
+    pub(super) modules: &'a [Module],
+    pub(super) sites: &'a mut SiteTable,
+    pub(super) options: &'a EngineOptions,
+    pub(super) streams: &'a mut Streams,
+    /// The processors that the program believes to have.
+    pub(super) affinity: &'a nix::sched::CpuSet,
+}
+
+/// What an engine can do with an execution of its own.
+pub(super) trait Execution: Sized {
+    type Strategy: Strategy;
+    type Thread: DerefMut<Target = Thread>;
+
+    fn parts(&mut self) -> Parts<'_, Self::Strategy, Self::Thread>;
+
+    /// The mappings of the program's memory.
+    fn mappings(&self) -> Vec<Mapping>;
+
+    /// Where the thread is for the program: at an instruction under the model, or at the call that led elsewhere.
+    fn here(&mut self, index: usize) -> (u64, StackId);
+
+    /// A thread goes on until it stops before an operation, sleeps, leaves or ends.
+    fn advance(&mut self, index: usize) -> Result<(), EngineError>;
+
+    /// The thread is about to stop before an operation: what is counted between two of them begins anew.
+    fn begins_operation(&mut self, index: usize);
+
+    /// Performs the part of an instruction that the thread has stopped before.
+    fn perform_part(&mut self, index: usize, how: How) -> Result<(), EngineError>;
+
+    /// Performs the fence instruction that the thread is at.
+    fn perform_fence(&mut self, index: usize) -> Result<(), EngineError>;
+
+    /// Tells the machine of accesses that have been made.
+    fn tell(&mut self, index: usize, told: &[Told]);
+
+    /// The system call that the thread is in does not happen: this is its result.
+    fn skip(&mut self, index: usize, result: u64) -> Result<(), EngineError>;
+
+    /// The kernel does it. `may_block`: it may wait there for somebody.
+    fn pass(&mut self, index: usize, may_block: bool) -> Result<(), EngineError>;
+
+    /// A sleeper is about to go on, for a signal.
+    fn interrupts(&mut self, index: usize);
+
+    /// The thread is about to end: others may look at what it leaves behind.
+    fn about_to_end(&mut self, index: usize);
+
+    /// The thread goes, and is waited for.
+    fn has_ended(&mut self, index: usize) -> Result<(), EngineError>;
+
+    /// Deals with one stop, whoever's it is, without waiting. False if there is none yet.
+    fn poll(&mut self) -> Result<bool, EngineError>;
+
+    /// Waits until a thread that is away comes back, or a signal comes for one that is not.
+    fn wait_for_any(&mut self) -> Result<(), EngineError>;
+
+    /// Threads that were away in the kernel and are back run again.
+    fn look_for_returned(&mut self) -> Result<(), EngineError>;
+
+    /// The site of something that the thread does, or has done by a library.
+    fn site_here(&mut self, index: usize, what: What) -> Site {
+        let (pc, stack) = self.here(index);
+        let it = self.parts();
+        it.sites.site(pc, stack, what, it.modules, String::new)
+    }
+
+    /// How many threads have not ended.
+    fn alive(&mut self) -> usize {
+        self.parts().threads.iter().filter(|thread| thread.mode != Mode::Ended).count()
+    }
+
+    /// Whether all other threads have ended, and this one knows it.
+    fn others_are_over(&mut self, index: usize) -> bool {
+        let threads = self.parts().threads;
+        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
+        threads.len() > 1 && threads.iter().enumerate().all(|(other, it)| other == index || over(it))
+    }
+
+    /// An address that nothing else has: the thread's own.
+    fn own_place(&mut self, index: usize) -> Place {
+        Place::new(Addr(self.parts().threads[index].stack.start | 1), 1)
+    }
+
+    /// Something that wmtrace does not do, or not well, is said once.
+    fn warn(&mut self, warning: impl Into<String>) {
+        self.parts().course.warn(warning);
+    }
+
+    /// The thread's state has changed in a way that its fingerprint does not cover.
+    fn new_state(&mut self, index: usize) {
+        let it = self.parts();
+        it.course.clock.event();
+        let written = &mut it.threads[index].written;
+        *written = mix(*written, it.course.clock.now());
+    }
+
+    /// The thread stops before an operation.
+    fn pend(&mut self, index: usize, pending: Pending, op: Op, site: Site, state: u64) {
+        self.begins_operation(index);
+        let it = self.parts();
+        let thread = &mut it.threads[index];
+        thread.pending = Some(pending);
+        thread.mode = Mode::Ready;
+        it.machine.pending(thread.id, op, site, state);
+    }
+
+    /// The operation has happened.
+    fn retired(&mut self, id: ThreadId, read: u128, written: u128) -> Result<(), EngineError> {
+        let mut hash = mix(u64::from(id.0) + 1, read as u64);
+        hash = mix(hash, (read >> 64) as u64);
+        hash = mix(hash, written as u64);
+        let it = self.parts();
+        it.course.trace.push(mix(hash, (written >> 64) as u64));
+        Ok(it.machine.retired(id, read, written)?)
+    }
+
+    /// Under PSO and PSLO: everything that the thread has stored becomes visible.
+    fn flush(&mut self, index: usize) -> Result<(), EngineError> {
+        let it = self.parts();
+        let id = it.threads[index].id;
+        while let Some(Step::Commit { at, value, .. }) = it.machine.flush(id, &mut &*it.memory) {
+            it.memory.set_value(at, value)?;
+        }
+        Ok(())
+    }
+
+    /// The same of everything that anybody has stored there.
+    fn flush_range(&mut self, start: u64, len: u64) -> Result<(), EngineError> {
+        let it = self.parts();
+        while let Some(Step::Commit { at, value, .. }) =
+            it.machine.flush_range(Addr(start), len, &mut &*it.memory)
+        {
+            it.memory.set_value(at, value)?;
+        }
+        Ok(())
+    }
+}

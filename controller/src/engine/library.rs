@@ -1,0 +1,215 @@
+//! Functions of the C runtime under way: what their entries and returns mean to the model. How an engine learns of
+//! them is its own affair.
+
+use super::EngineError;
+use super::calls::{Call, Kind, Told, ranges};
+use super::execution::Execution;
+use super::sites::What;
+use super::thread::Pending;
+use wmtrace_decoder::orders::{Atomic, Source};
+use wmtrace_model::op::{Addr, Op, Place, Site};
+use wmtrace_model::order::Order;
+
+/// The longest string that is looked at.
+const LONGEST_STRING: u64 = 1 << 20;
+
+/// Functions that only say that the thread waits: their calls are not a change of its state.
+const YIELDS: [&str; 4] = ["sched_yield", "pthread_yield", "thrd_yield", "__sched_yield"];
+
+/// What the readers of a readers-writer lock release: an object of its own, inside the lock.
+fn readers_of(lock: u64) -> u64 {
+    lock.wrapping_add(1)
+}
+
+/// Whether a function of this name only says that its thread waits.
+pub(super) fn yields(name: Option<&str>) -> bool {
+    name.is_some_and(|name| YIELDS.contains(&name))
+}
+
+pub(super) trait LibraryCalls: Execution {
+    /// The thread calls a function: if it is one of those that copy, fill or compare memory, what it reads is told. What
+    /// it writes is returned, to be told when it has returned.
+    fn touches_ranges(&mut self, index: usize, name: &str, args: [u64; 3]) -> Vec<Told> {
+        let memory = self.parts().memory;
+        let string =
+            |addr: u64, max: u64| memory.c_string(addr, max.min(LONGEST_STRING) as usize).len() as u64;
+        let Some(found) = ranges(name, args, &string) else { return Vec::new() };
+        let told = self.told(index, found);
+        let (stores, loads): (Vec<Told>, Vec<Told>) = told.into_iter().partition(|it| it.store);
+        self.tell(index, &loads);
+        stores
+    }
+
+    /// Plain accesses that the thread has made by somebody else: (address, length, whether written).
+    fn told(&mut self, index: usize, ranges: Vec<(u64, u64, bool)>) -> Vec<Told> {
+        let mut told = Vec::new();
+        for (addr, len, store) in ranges {
+            let op = if store { "store" } else { "load" };
+            let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
+            let site = self.site_here(index, what);
+            told.push(Told { pc: 0, site, addr, len, store, private: false });
+        }
+        told
+    }
+
+    /// Whether a function that is called, and returns to `ret`, means nothing: it is a part of another one, or the C
+    /// library locks something for itself, which orders nothing of the program's.
+    fn is_internal(&mut self, index: usize, kind: Kind, ret: u64) -> bool {
+        let calls = &self.parts().threads[index].calls;
+        kind.allocates() && calls.iter().any(|call| call.kind.allocates())
+            || kind.synchronises() && self.is_library(ret)
+    }
+
+    /// Whether an address is of the C library.
+    fn is_library(&mut self, addr: u64) -> bool {
+        self.parts().modules.iter().any(|module| module.binary.core && module.contains(addr))
+    }
+
+    /// A function is called that we know, and its call is under way: others may go first if it synchronises.
+    fn called(&mut self, index: usize, kind: Kind, object: u64, site: Site) -> Result<(), EngineError> {
+        if !kind.synchronises() {
+            return self.enter_call(index);
+        }
+        let at = Place::new(Addr(object.min(u64::MAX - 1)), 1);
+        self.pend(index, Pending::Call, Op::Sync { at }, site, 0);
+        Ok(())
+    }
+
+    /// What the entry of the function means.
+    fn enter_call(&mut self, index: usize) -> Result<(), EngineError> {
+        let Some(Call { kind, args, ret, .. }) = self.parts().threads[index].calls.last().cloned() else {
+            return Ok(());
+        };
+        let site = self.site_here(index, What::call(kind.name()));
+        if kind.synchronises() {
+            self.flush(index)?;
+        }
+        let it = self.parts();
+        let id = it.threads[index].id;
+        match kind {
+            // What a reader of a lock did, only writers wait for.
+            Kind::Unlock => {
+                let reading = &mut it.threads[index].reading;
+                let reader = reading.iter().rposition(|&lock| lock == args[0]).map(|at| reading.remove(at));
+                it.machine.release(id, reader.map_or(args[0], readers_of), site);
+            }
+            Kind::Signal | Kind::Barrier => it.machine.release(id, args[0], site),
+            Kind::CondWait => it.machine.release(id, args[1], site),
+            Kind::Free => self.free(index, args[0], ret, site)?,
+            Kind::Realloc if args[0] != 0 && args[1] == 0 => self.free(index, args[0], ret, site)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An initialiser has returned to `pthread_once`, which lets others through before it returns itself.
+    fn initialised(&mut self, index: usize) {
+        if let Some(Call { kind: Kind::Once, args, .. }) = self.parts().threads[index].calls.last() {
+            let object = args[0];
+            let site = self.site_here(index, What::call("once"));
+            let it = self.parts();
+            it.machine.release(it.threads[index].id, object, site);
+        }
+    }
+
+    /// What the return of the function means.
+    fn leave_call(&mut self, index: usize, call: &Call, result: u64) -> Result<(), EngineError> {
+        const OWNER_DIED: u32 = libc::EOWNERDEAD as u32;
+        let site = self.site_here(index, What::call(call.kind.name()));
+        let it = self.parts();
+        let id = it.threads[index].id;
+        let [first, second, third] = call.args;
+        let status = result as u32;
+        match call.kind {
+            Kind::Lock if matches!(status, 0 | OWNER_DIED) => it.machine.acquire(id, first, site),
+            Kind::WriteLock if status == 0 => {
+                it.threads[index].reading.retain(|&lock| lock != first);
+                it.machine.acquire(id, first, site);
+                it.machine.acquire(id, readers_of(first), site);
+            }
+            Kind::ReadLock if status == 0 => {
+                it.threads[index].reading.push(first);
+                it.machine.acquire(id, first, site);
+            }
+            Kind::SemWait if status == 0 => it.machine.acquire(id, first, site),
+            Kind::Barrier => it.machine.acquire(id, first, site),
+            Kind::CondWait => {
+                it.machine.acquire(id, first, site);
+                it.machine.acquire(id, second, site);
+            }
+            Kind::Once => it.machine.acquire(id, first, site),
+            Kind::Join if status == 0 => {
+                if let Some(child) = call.child {
+                    self.pend(index, Pending::Join { child }, Op::Join { child }, site, 0);
+                }
+            }
+            Kind::Malloc => self.allocated(index, result, first, !call.direct, site)?,
+            Kind::Calloc => self.allocated(index, result, first.saturating_mul(second), true, site)?,
+            Kind::Aligned => self.allocated(index, result, second, !call.direct, site)?,
+            Kind::PosixMemalign if status == 0 => {
+                let block = it.memory.read_u64(first).unwrap_or(0);
+                self.allocated(index, block, third, !call.direct, site)?;
+            }
+            Kind::Realloc if result != 0 => {
+                if first != 0 && first != result {
+                    self.free(index, first, call.ret, site)?;
+                }
+                // What was copied counts as written; so does the rest, of which nothing is known.
+                self.allocated(index, result, second, true, site)?;
+            }
+            Kind::Ranges => self.tell(index, &call.told),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn allocated(
+        &mut self,
+        index: usize,
+        block: u64,
+        len: u64,
+        written: bool,
+        site: Site,
+    ) -> Result<(), EngineError> {
+        if block == 0 || len == 0 {
+            return Ok(());
+        }
+        self.flush_range(block, len)?;
+        // Instructions do not tell what is meant to be read: copies of structures read what lies between members.
+        let it = self.parts();
+        let written = written || !it.options.is_c11();
+        it.course.heap.insert(block, len);
+        it.machine.alloc(it.threads[index].id, site, Addr(block), len, written);
+        Ok(())
+    }
+
+    fn free(&mut self, index: usize, block: u64, ret: u64, site: Site) -> Result<(), EngineError> {
+        // One that was allocated before there were threads has the size that the C library has noted. (The library
+        // frees blocks twice itself: a thread that ends gives those back that it has kept for its next `malloc`.)
+        let known = self.parts().course.heap.remove(&block);
+        let noted = if known.is_none() && !self.is_library(ret) { self.noted_size(block) } else { None };
+        if let Some(len) = known.or(noted) {
+            self.flush_range(block, len)?;
+            let it = self.parts();
+            it.machine.free(it.threads[index].id, site, Addr(block), len);
+        }
+        Ok(())
+    }
+
+    /// The size of a block as glibc's `malloc` keeps it, in the word before the block (its `malloc/malloc.c`, "Chunk
+    /// representation"). `None` for other libraries, and for what does not look like one.
+    fn noted_size(&mut self, block: u64) -> Option<u64> {
+        const FLAGS: u64 = 7;
+        const MAPPED: u64 = 2;
+        let it = self.parts();
+        if !it.modules.iter().any(|module| module.binary.core && module.is_glibc()) {
+            return None;
+        }
+        let word = it.memory.read_u64(block.checked_sub(8)?)?;
+        let (chunk, overhead) = (word & !FLAGS, if word & MAPPED != 0 { 16 } else { 8 });
+        let fits = block.is_multiple_of(16) && chunk.is_multiple_of(16) && (32..1 << 40).contains(&chunk);
+        fits.then(|| chunk - overhead)
+    }
+}
+
+impl<E: Execution> LibraryCalls for E {}

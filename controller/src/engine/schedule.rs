@@ -1,0 +1,157 @@
+//! The loop between the machine and the threads: one execution from its beginning to its end.
+
+use super::execution::Execution;
+use super::futex::Futexes as _;
+use super::library::LibraryCalls as _;
+use super::sites::What;
+use super::thread::{Mode, Pending};
+use super::{End, EngineError};
+use crate::engine::answers::Answers as _;
+use std::time::Duration;
+use wmtrace_model::op::{How, Op, Step, Stuck};
+
+/// Turns without an operation after which an execution is given up, for each event that it may have.
+const MAX_TURNS: u64 = 1000;
+
+/// How often threads that seem to spin for ever are set going again before that is a livelock.
+const SECOND_LOOKS: u32 = 2;
+
+pub(super) trait Schedule: Execution {
+    /// Runs the execution until it has an end.
+    fn go(&mut self) -> Result<(), EngineError> {
+        while self.parts().course.end.is_none() {
+            // Threads may be made, woken or ended on the way: look again after each.
+            while let Some(index) = self.running() {
+                self.advance(index)?;
+                if self.parts().course.end.is_some() {
+                    return Ok(());
+                }
+            }
+            self.look_for_returned()?;
+            if self.running().is_some() || self.fire_timer(false) {
+                continue;
+            }
+            self.one_step()?;
+        }
+        Ok(())
+    }
+
+    fn running(&mut self) -> Option<usize> {
+        self.parts().threads.iter().position(|thread| thread.mode == Mode::Running)
+    }
+
+    fn one_step(&mut self) -> Result<(), EngineError> {
+        let it = self.parts();
+        it.course.check_limits()?;
+        if it.course.end.is_some() {
+            return Ok(());
+        }
+        let end = match it.machine.next(&mut &*it.memory) {
+            Step::Run { thread, how } => return self.perform(thread.index(), how),
+            Step::Commit { at, value, .. } => return Ok(it.memory.set_value(at, value)?),
+            Step::Stuck(stuck) => {
+                if self.fire_timer(true) || self.signal_comes()? || self.looks_again(stuck) {
+                    return Ok(());
+                }
+                match stuck {
+                    Stuck::Deadlock => End::Deadlock,
+                    Stuck::Livelock => End::Livelock,
+                }
+            }
+            Step::Idle if self.fire_timer(true) => return Ok(()),
+            Step::Idle => return self.wait_for_any(),
+            // The last thread's end ends the process.
+            Step::Finished => End::Exited(0),
+            Step::Abandoned => End::Abandoned,
+            Step::Diverged(divergence) => End::Diverged(divergence),
+            Step::Limit => End::TooManyEvents,
+        };
+        self.parts().course.end = Some(end);
+        Ok(())
+    }
+
+    /// Whether all that spin go round some more before they are called stuck: whatever was written behind the
+    /// machine's back, or after a thread had looked and before its round was over, they see then.
+    fn looks_again(&mut self, stuck: Stuck) -> bool {
+        let it = self.parts();
+        if stuck != Stuck::Livelock || it.course.second_looks == SECOND_LOOKS {
+            return false;
+        }
+        it.course.second_looks += 1;
+        for thread in it.threads.iter().filter(|thread| thread.mode == Mode::Ready) {
+            it.machine.disturb(thread.id);
+        }
+        true
+    }
+
+    /// Nobody can go on, but a signal may come (a child's end, a timer): then its receiver can.
+    fn signal_comes(&mut self) -> Result<bool, EngineError> {
+        let course = self.parts().course;
+        if !course.expects_signals && course.children.is_empty() {
+            return Ok(false);
+        }
+        course.expects_signals = true;
+        while self.parts().course.end.is_none() {
+            if self.look_for_signals() {
+                return Ok(true);
+            }
+            let course = self.parts().course;
+            if !course.has_timers && course.children.is_empty() {
+                return Ok(false);
+            }
+            if !self.poll()? {
+                self.parts().course.check_limits()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(true)
+    }
+
+    /// A thread that has run for long without an operation lets others go on.
+    fn let_others(&mut self, index: usize) -> Result<(), EngineError> {
+        let it = self.parts();
+        it.course.turns += 1;
+        if it.course.turns > it.machine.config().max_events.clamp(MAX_TURNS, 1 << 20) {
+            it.course.end = Some(End::TooManyEvents);
+            return Ok(());
+        }
+        it.course.check_limits()?;
+        it.machine.hint(it.threads[index].id);
+        let site = self.site_here(index, What::call("runs"));
+        let at = self.own_place(index);
+        self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
+        Ok(())
+    }
+
+    /// The machine wants this thread to perform its operation.
+    fn perform(&mut self, index: usize, how: How) -> Result<(), EngineError> {
+        let it = self.parts();
+        it.course.clock.event();
+        let thread = &mut it.threads[index];
+        let id = thread.id;
+        let pending = thread.pending.take().expect("a thread that is picked has stopped before something");
+        thread.mode = Mode::Running;
+        match pending {
+            Pending::Part => self.perform_part(index, how),
+            Pending::LostFence => {
+                thread.fences += 1;
+                self.retired(id, 0, 0)
+            }
+            Pending::Fence => self.perform_fence(index),
+            Pending::Call => {
+                self.retired(id, 0, 0)?;
+                self.enter_call(index)
+            }
+            Pending::Join { child } => {
+                it.threads[child.index()].joined = true;
+                self.retired(id, 0, 0)
+            }
+            Pending::Quantum => self.retired(id, 0, 0),
+            Pending::Wait { deadline } => self.perform_wait(index, how, deadline),
+            Pending::Wake { then } => self.perform_wake(index, then),
+            Pending::Clear { at } => self.perform_clear(index, at),
+        }
+    }
+}
+
+impl<E: Execution> Schedule for E {}

@@ -1,0 +1,94 @@
+//! What the code that engines share asks of this one.
+
+use super::calls::Told;
+use super::run::Run;
+use super::sites::StackId;
+use super::thread::Thread;
+use crate::engine::EngineError;
+use crate::engine::execution::{Execution, Parts};
+use crate::os::proc::{self, Mapping};
+use crate::os::ptrace;
+use wmtrace_model::op::How;
+use wmtrace_model::strategy::Strategy;
+
+impl<S: Strategy> Execution for Run<'_, S> {
+    type Strategy = S;
+    type Thread = Thread;
+
+    fn parts(&mut self) -> Parts<'_, S, Thread> {
+        Parts {
+            machine: self.machine,
+            course: &mut self.course,
+            threads: &mut self.threads,
+            memory: &self.memory,
+            process: self.process,
+            modules: &self.modules,
+            sites: &mut self.engine.sites,
+            options: &self.engine.options,
+            streams: &mut self.engine.streams,
+            affinity: &self.engine.affinity,
+        }
+    }
+
+    fn mappings(&self) -> Vec<Mapping> {
+        proc::mappings(self.process)
+    }
+
+    fn here(&mut self, index: usize) -> (u64, StackId) {
+        Run::here(self, index)
+    }
+
+    fn advance(&mut self, index: usize) -> Result<(), EngineError> {
+        Run::advance(self, index)
+    }
+
+    fn begins_operation(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        thread.paused = false;
+        thread.looked.clear();
+    }
+
+    fn perform_part(&mut self, index: usize, how: How) -> Result<(), EngineError> {
+        Run::perform_part(self, index, how)
+    }
+
+    fn perform_fence(&mut self, index: usize) -> Result<(), EngineError> {
+        Run::perform_fence(self, index)
+    }
+
+    fn tell(&mut self, index: usize, told: &[Told]) {
+        Run::tell(self, index, told);
+    }
+
+    fn skip(&mut self, index: usize, result: u64) -> Result<(), EngineError> {
+        Run::skip(self, index, result)
+    }
+
+    fn pass(&mut self, index: usize, may_block: bool) -> Result<(), EngineError> {
+        Run::pass(self, index, may_block)
+    }
+
+    fn interrupts(&mut self, _: usize) {}
+
+    fn about_to_end(&mut self, index: usize) {
+        self.leaves_stack(index);
+    }
+
+    fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
+        Run::has_ended(self, index)
+    }
+
+    fn poll(&mut self) -> Result<bool, EngineError> {
+        let Some((tid, stop)) = ptrace::wait_any(false) else { return Ok(false) };
+        self.arrives(tid, stop)?;
+        Ok(true)
+    }
+
+    fn wait_for_any(&mut self) -> Result<(), EngineError> {
+        Run::wait_for_any(self)
+    }
+
+    fn look_for_returned(&mut self) -> Result<(), EngineError> {
+        Run::look_for_returned(self)
+    }
+}
