@@ -286,7 +286,8 @@ impl Stretch<'_> {
             return (word >> 16 != 0).then_some(Wanted::Insn { accesses: false });
         };
         if effect.unit == Unit::BeginsExclusive {
-            let known = sequence(self.decoder, at, &self.words[index..]);
+            let word_at = |at: Va| self.words.get((at.checked_sub(self.start)? / 4) as usize).copied();
+            let known = sequence(self.decoder, at, word_at);
             return Some(match known {
                 Some(sequence) => Wanted::Exclusive(Rc::new(sequence)),
                 None => Wanted::Insn { accesses: true },
