@@ -170,13 +170,8 @@ impl Writer {
             return if moved { Ok(Vec::new()) } else { Err(TooFar) };
         };
         let start = self.words.len();
-        let back = found.at + 4 * sequence.words.len() as u64;
         self.words.extend(&sequence.words);
-        let targets = sequence.words.iter().enumerate().filter_map(|(index, &word)| {
-            let target = asm::target(word, found.at + 4 * index as u64)?;
-            (!(found.at..back).contains(&target)).then_some((start + index, target))
-        });
-        Ok(targets.collect())
+        Ok(sequence.exits.iter().map(|(index, target)| (start + index, *target)).collect())
     }
 
     /// A branch of a sequence leads here. Those that sequences have keep their distance in bits 5 to 23.
@@ -201,11 +196,10 @@ impl Writer {
     fn stub(&mut self, found: &Found, file: usize, list: &mut List<'_>) -> Result<Va, TooFar> {
         let kind = found.kind();
         let (entry, exec) = self.stop(list.number(), kind.always())?;
-        let length = match &found.wanted {
-            Wanted::Exclusive(sequence) => 4 * sequence.words.len() as u64,
-            _ => 4,
+        let back = match &found.wanted {
+            Wanted::Exclusive(sequence) => sequence.next,
+            _ => found.at + 4,
         };
-        let back = found.at + length;
         let slot = list.gates.len();
         let is_call = matches!(kind, Kind::Svc);
         let at = found.at;
@@ -287,6 +281,24 @@ pub(super) fn patch(
     Ok(Patched { bytes: elf.bytes, flag, returns })
 }
 
+/// Names another dynamic linker to the kernel. To itself, which looks at memory, that one has the name that it had. False:
+/// the file has none.
+pub(super) fn set_interpreter(bytes: &mut Vec<u8>, path: &str) -> bool {
+    let mut elf = Elf { bytes: std::mem::take(bytes) };
+    let done = elf.set_interpreter(path);
+    *bytes = elf.bytes;
+    done.is_some()
+}
+
+/// Makes what is only zero in memory part of the file. Kernels before 6.7 clear such memory of a dynamic linker only behind
+/// its last segment, which is ours. False: the file is none that we would load.
+pub(super) fn unfold(bytes: &mut Vec<u8>) -> bool {
+    let mut elf = Elf { bytes: std::mem::take(bytes) };
+    let done = elf.headers().try_for_each(|header| elf.unfold(header));
+    *bytes = elf.bytes;
+    done.is_some()
+}
+
 /// An ELF file under change (`elf(5)`).
 struct Elf {
     bytes: Vec<u8>,
@@ -301,6 +313,7 @@ struct Segment {
 }
 
 const PT_LOAD: u32 = 1;
+const PT_INTERP: u32 = 3;
 const PT_NOTE: u32 = 4;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
 const PT_GNU_PROPERTY: u32 = 0x6474_e553;
@@ -350,13 +363,52 @@ impl Elf {
         Some(())
     }
 
+    fn set_u64(&mut self, at: usize, value: u64) {
+        if let Some(bytes) = self.bytes.get_mut(at..at + 8) {
+            bytes.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn set_interpreter(&mut self, path: &str) -> Option<()> {
+        let header = self.headers().find(|&at| self.kind(at) == PT_INTERP)?;
+        let offset = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(path.as_bytes());
+        self.bytes.push(0);
+        self.set_u64(header + 8, offset);
+        self.set_u64(header + 32, path.len() as u64 + 1);
+        Some(())
+    }
+
+    fn unfold(&mut self, header: usize) -> Option<()> {
+        /// More than that is no dynamic linker's.
+        const MOST: u64 = 64 << 20;
+        let [from, addr, file, memory] = [8, 16, 32, 40].map(|at| self.u64_at(header + at));
+        if self.kind(header) != PT_LOAD || memory <= file {
+            return Some(());
+        }
+        let from = usize::try_from(from).ok()?;
+        let content = self.bytes.get(from..from.checked_add(usize::try_from(file).ok()?)?)?.to_vec();
+        if memory > MOST {
+            return None;
+        }
+        let offset = (self.bytes.len() as u64).next_multiple_of(ALIGN) + addr % ALIGN;
+        self.bytes.resize(offset as usize, 0);
+        self.bytes.extend_from_slice(&content);
+        self.bytes.resize((offset + memory) as usize, 0);
+        self.set_u64(header + 8, offset);
+        self.set_u64(header + 32, memory);
+        Some(())
+    }
+
     /// The spare header becomes a segment of code at `addr`, behind the other segments in the table as in memory.
     fn append(&mut self, spare: usize, addr: Va, content: &[u8]) {
         const READ_EXECUTE: u32 = 5;
         let offset = (self.bytes.len() as u64).next_multiple_of(ALIGN);
         self.bytes.resize(offset as usize, 0);
         self.bytes.extend_from_slice(content);
-        let length = content.len() as u64;
+        // Whole pages: kernels clear what follows the last segment in its page, and could not here.
+        let length = (content.len() as u64).next_multiple_of(ALIGN);
+        self.bytes.resize((offset + length) as usize, 0);
         let mut header = Vec::with_capacity(HEADER);
         header.extend(PT_LOAD.to_le_bytes());
         header.extend(READ_EXECUTE.to_le_bytes());
