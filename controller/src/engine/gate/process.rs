@@ -315,17 +315,29 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// The thread goes, and is waited for.
+    /// The thread is no more to the model.
     pub(super) fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
         let site = self.site_here(index, What::call("exit"));
         self.threads[index].calls.clear();
         self.machine.exit(self.threads[index].id, site);
+        if !self.threads[index].gone {
+            self.leaves_for_good(index)?;
+        }
+        self.threads[index].mode = Mode::Ended;
+        Ok(())
+    }
+
+    /// The thread goes, and is waited for. The way from its gate leads over its stack, and in the end the kernel stores to
+    /// memory: both must be over before others learn that it ends.
+    pub(super) fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError> {
+        // Where it was, while its stack is there.
+        self.here(index);
+        self.threads[index].gone = true;
         self.threads[index].slot = Some(Slot::Post);
         self.start(index)?;
-        self.threads[index].mode = Mode::Ended;
         let tid = self.threads[index].tid;
         // The memory of a thread that has ended is gone, even if it was the first one.
-        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended)
+        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended && !thread.gone)
             && self.memory.thread() == tid
         {
             self.memory.look_through(alive.tid);

@@ -84,7 +84,7 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 if let Some(index) = index {
                     self.by_tid.remove(&tid);
-                    if self.threads[index].mode != Mode::Ended {
+                    if !self.threads[index].gone {
                         // Not by a system call that we saw.
                         self.threads[index].mode = Mode::Ended;
                     }
