@@ -3,7 +3,7 @@
 
 use super::asm::Va;
 use super::patch::{self, Gate, List};
-use super::{qemu, scan};
+use super::{elf, qemu, scan};
 use crate::engine::modules::{Binary, Library};
 use crate::engine::{EngineError, EngineOptions};
 use crate::inspect::files::{MAX_BINARY, read_shared};
@@ -121,8 +121,8 @@ impl Files {
         let mut patched = patch::patch(path, &bytes, &found, number, &mut List { gates: &mut self.gates })?;
         let fits = match purpose {
             Purpose::Opened | Purpose::Executed { linker: None } => true,
-            Purpose::Executed { linker: Some(linker) } => patch::set_interpreter(&mut patched.bytes, linker),
-            Purpose::Linker => patch::unfold(&mut patched.bytes),
+            Purpose::Executed { linker: Some(linker) } => elf::set_interpreter(&mut patched.bytes, linker),
+            Purpose::Linker => elf::unfold(&mut patched.bytes),
         };
         if !fits {
             return Err(EngineError::Unsupported(format!("{path}: segments that the kernel would not load")));

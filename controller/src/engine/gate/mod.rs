@@ -13,6 +13,7 @@ mod access;
 mod asm;
 mod block;
 mod code;
+mod elf;
 mod exclusive;
 mod files;
 mod host;
