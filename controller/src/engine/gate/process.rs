@@ -321,15 +321,25 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].calls.clear();
         self.machine.exit(self.threads[index].id, site);
         if !self.threads[index].gone {
-            self.leaves_for_good(index)?;
+            self.goes(index)?;
         }
         self.threads[index].mode = Mode::Ended;
         Ok(())
     }
 
-    /// The thread goes, and is waited for. The way from its gate leads over its stack, and in the end the kernel stores to
-    /// memory: both must be over before others learn that it ends.
+    /// The way from a thread's gate leads over its stack, and in the end the kernel stores to memory: both must be over
+    /// before others learn that it ends. If there are others.
     pub(super) fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError> {
+        let is_there = |thread: &Thread| thread.mode != Mode::Ended && !thread.gone;
+        if self.threads.iter().filter(|thread| is_there(thread)).count() > 1 {
+            self.goes(index)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The thread goes, and is waited for.
+    fn goes(&mut self, index: usize) -> Result<(), EngineError> {
         // Where it was, while its stack is there.
         self.here(index);
         self.threads[index].gone = true;
