@@ -25,6 +25,9 @@ use super::calls::Told;
 /// The most warnings of an execution: a program must not fill the memory with them.
 const MAX_WARNINGS: usize = 100;
 
+/// Turns after which the only thread that is left runs natively, although it has not joined the others.
+const LONELY: u32 = 50_000;
+
 /// What has happened in an execution so far, and how long it may go on.
 pub(super) struct Course {
     pub(super) clock: Clock,
@@ -37,6 +40,8 @@ pub(super) struct Course {
     pub(super) end: Option<End>,
     /// How often a thread has run for long without an operation.
     pub(super) turns: u64,
+    /// Turns of the only thread that is left, since the others have ended.
+    pub(super) lonely: u32,
     /// How often threads that seem to spin for ever have been set going again.
     pub(super) second_looks: u32,
     /// Whether the program believes that it may be dumped.
@@ -63,6 +68,7 @@ impl Course {
             trace: Vec::new(),
             end: None,
             turns: 0,
+            lonely: 0,
             second_looks: 0,
             dumpable: 1,
             stirred: false,
@@ -181,11 +187,17 @@ pub(super) trait Execution: Sized {
         self.parts().threads.iter().filter(|thread| thread.mode != Mode::Ended).count()
     }
 
-    /// Whether all other threads have ended, and this one knows it.
+    /// Whether all other threads have ended, and this one knows it: it has joined them, or has gone on without them
+    /// for so long (they may be detached) that what they did last no longer matters.
     fn others_are_over(&mut self, index: usize) -> bool {
-        let threads = self.parts().threads;
-        let over = |other: &Thread| other.mode == Mode::Ended && other.joined;
-        threads.len() > 1 && threads.iter().enumerate().all(|(other, it)| other == index || over(it))
+        let Parts { threads, course, .. } = self.parts();
+        let others = || threads.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, it)| it);
+        if threads.len() < 2 || others().any(|other| other.mode != Mode::Ended) {
+            course.lonely = 0;
+            return false;
+        }
+        course.lonely += 1;
+        course.lonely > LONELY || others().all(|other| other.joined)
     }
 
     /// An address that nothing else has: the thread's own.

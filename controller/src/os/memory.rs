@@ -1,8 +1,9 @@
 //! The memory of a traced process.
 
+use super::pages::Pages;
 use super::{OsError, Tid};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
@@ -17,6 +18,8 @@ pub(crate) struct ProcessMemory {
     /// A thread of the process that has not ended.
     process: Cell<Tid>,
     window: Window,
+    /// Of a process whose memory is not a window.
+    pages: RefCell<Pages>,
 }
 
 /// The part of a process's addresses that is somebody's whole memory: that of a program inside an emulator.
@@ -47,7 +50,7 @@ impl ProcessMemory {
         let path = format!("/proc/{process}/mem");
         let file = File::options().read(true).write(true).open(path);
         let file = file.map_err(|error| OsError::new("opening the memory", process, error))?;
-        Ok(ProcessMemory { file, process: Cell::new(process), window })
+        Ok(ProcessMemory { file, process: Cell::new(process), window, pages: RefCell::default() })
     }
 
     /// The thread through which the memory is looked at.
@@ -60,19 +63,46 @@ impl ProcessMemory {
         self.process.set(thread);
     }
 
+    /// The process has run, or is about to.
+    pub(crate) fn changes(&self) {
+        self.pages.borrow_mut().forget();
+    }
+
+    /// Fills the buffer as the program itself could; false if it may not read some of it.
+    pub(crate) fn load(&self, addr: u64, buffer: &mut [u8]) -> bool {
+        let whole = self.window == Window::WHOLE;
+        let ask = |page: u64, bytes: &mut [u8]| self.look(page, bytes);
+        whole && self.pages.borrow_mut().read(addr, buffer, ask) || self.look(addr, buffer)
+    }
+
+    fn look(&self, addr: u64, buffer: &mut [u8]) -> bool {
+        let Some(at) = self.window.place(addr, buffer.len()) else { return false };
+        let len = buffer.len();
+        let remote = [RemoteIoVec { base: at as usize, len }];
+        process_vm_readv(self.process.get().pid(), &mut [IoSliceMut::new(buffer)], &remote) == Ok(len)
+    }
+
+    /// Writes as the program itself could; false if it may not.
+    pub(crate) fn store(&self, addr: u64, bytes: &[u8]) -> bool {
+        let Some(at) = self.window.place(addr, bytes.len()) else { return false };
+        let remote = [RemoteIoVec { base: at as usize, len: bytes.len() }];
+        let done = process_vm_writev(self.process.get().pid(), &[IoSlice::new(bytes)], &remote);
+        let done = done == Ok(bytes.len());
+        if done {
+            self.pages.borrow_mut().written(addr, bytes, true);
+        }
+        done
+    }
+
+    /// Whether the program itself could write there. `bytes` are what is there.
+    pub(crate) fn may_store(&self, addr: u64, bytes: &[u8]) -> bool {
+        self.pages.borrow_mut().is_writable(addr, bytes.len()) || self.store(addr, bytes)
+    }
+
     /// Fills the buffer; false if some of it is not mapped (or, in a window, may not be read).
     pub(crate) fn read(&self, addr: u64, buffer: &mut [u8]) -> bool {
-        match self.window.place(addr, buffer.len()) {
-            Some(at) if self.window == Window::WHOLE => self.file.read_exact_at(buffer, at).is_ok(),
-            Some(at) => {
-                let len = buffer.len();
-                let remote = [RemoteIoVec { base: at as usize, len }];
-                let done =
-                    process_vm_readv(self.process.get().pid(), &mut [IoSliceMut::new(buffer)], &remote);
-                done == Ok(len)
-            }
-            None => false,
-        }
+        self.load(addr, buffer)
+            || self.window == Window::WHOLE && self.file.read_exact_at(buffer, addr).is_ok()
     }
 
     /// Whether the program may write there. (It writes what is there.)
@@ -84,7 +114,11 @@ impl ProcessMemory {
     /// Writes although the program may not.
     pub(crate) fn force(&self, addr: u64, bytes: &[u8]) -> Result<(), OsError> {
         let done = match self.window.place(addr, bytes.len()) {
-            Some(at) => self.file.write_all_at(bytes, at),
+            Some(at) => {
+                let done = self.file.write_all_at(bytes, at);
+                self.pages.borrow_mut().written(addr, bytes, false);
+                done
+            }
             None => Err(io::Error::from_raw_os_error(libc::EFAULT)),
         };
         done.map_err(|error: io::Error| OsError::new("writing memory", self.process.get(), error))
@@ -127,13 +161,11 @@ impl ProcessMemory {
         if self.window == Window::WHOLE {
             return self.force(addr, bytes);
         }
-        let refused = || io::Error::from_raw_os_error(libc::EFAULT);
-        let done = self.window.place(addr, bytes.len()).ok_or_else(refused).and_then(|at| {
-            let remote = [RemoteIoVec { base: at as usize, len: bytes.len() }];
-            let done = process_vm_writev(self.process.get().pid(), &[IoSlice::new(bytes)], &remote)?;
-            if done == bytes.len() { Ok(()) } else { Err(refused()) }
-        });
-        done.map_err(|error: io::Error| OsError::new("writing memory", self.process.get(), error))
+        if self.store(addr, bytes) {
+            return Ok(());
+        }
+        let refused = io::Error::from_raw_os_error(libc::EFAULT);
+        Err(OsError::new("writing memory", self.process.get(), refused))
     }
 
     /// The bytes of a place; 0 where nothing is mapped.

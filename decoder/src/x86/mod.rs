@@ -21,6 +21,7 @@ mod lower;
 mod prefix;
 pub mod regs;
 mod shape;
+pub mod simple;
 mod tables;
 
 use crate::effect::{InsnEffect, Unsupported};

@@ -18,13 +18,16 @@
 //!   execution it is decided whether stores keep the order of execution (1/3) or choose, each for itself. So a bug that
 //!   needs no insertion is found a third as often at worst, however many stores there are.
 //! - Whether a weak compare-and-swap fails spuriously is communication: only sinks have the choice.
+//! - With `d = 0` a thread ranks below the one that made it. The paper's threads are there from the start; where they are
+//!   made one by one, a thread that runs before its siblings are made is heard of by them under TSO: what their
+//!   maker stores after it is behind its stores in the log, and comes with the creation.
 //! - A thread that was lowered stays at its sink's priority, for the rest of its events too, until another of
 //!   its events is a sink: `threads[d - k] ← t`, taken literally.
 
 use super::points::Points;
 use super::priority::{AgentMap, Priority, highest};
 use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, placed, recent, spuriously};
-use crate::op::Agent;
+use crate::op::{Agent, ThreadId};
 use crate::rng::Rng;
 
 /// What PCTWM knows of an agent.
@@ -48,6 +51,8 @@ pub struct Pctwm {
     inserts: bool,
     /// Whether there has only been one thread so far.
     alone: bool,
+    /// Who was picked last.
+    last: Option<Agent>,
 }
 
 impl Pctwm {
@@ -57,7 +62,7 @@ impl Pctwm {
         let mut rng = Rng::new(seed);
         let sinks = Points::draw(&mut rng, depth, k_com);
         let inserts = rng.below(3) > 0;
-        Pctwm { rng, history, ranks: AgentMap::new(), sinks, inserts, alone: true }
+        Pctwm { rng, history, ranks: AgentMap::new(), sinks, inserts, alone: true, last: None }
     }
 
     /// Whether the event was chosen as a sink.
@@ -69,6 +74,18 @@ impl Pctwm {
 impl Strategy for Pctwm {
     fn name(&self) -> &'static str {
         StrategyKind::Pctwm.name()
+    }
+
+    fn started(&mut self, thread: ThreadId) {
+        let Pctwm { rng, ranks, sinks, last, .. } = self;
+        if sinks.len() > 0 || thread == ThreadId(0) {
+            return;
+        }
+        // Who ran last makes it; before anybody was picked, that is the first thread.
+        let rank = |priority| Rank { priority, counted: None, sink: false };
+        let maker = Agent::Thread(last.map_or(ThreadId(0), |agent| agent.thread()));
+        let maker = ranks.entry(maker, || rank(Priority::normal(rng))).priority;
+        ranks.entry(Agent::Thread(thread), || rank(maker.below(rng)));
     }
 
     fn pick(&mut self, enabled: &[Choice]) -> Pick {
@@ -112,6 +129,10 @@ impl Strategy for Pctwm {
         self.rng.below(count)
     }
 
+    fn taken(&mut self, choice: &Choice, _enabled: &[Choice]) {
+        self.last = Some(choice.agent);
+    }
+
     fn spurious(&mut self, choice: &Choice) -> bool {
         self.is_sink(choice) && spuriously(&mut self.rng)
     }
@@ -120,10 +141,24 @@ impl Strategy for Pctwm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{ModelKind, ThreadId};
+    use crate::op::ModelKind;
     use crate::strategy::toy::{End, Toy, at, load, store};
     use alloc::collections::{BTreeMap, BTreeSet};
     use alloc::vec::Vec;
+
+    /// Whoever makes threads goes first at depth 0, the threads it makes in any order.
+    #[test]
+    fn depth_0_makes_all_threads_first() {
+        let mut firsts = BTreeSet::new();
+        for seed in 0..100 {
+            let mut strategy = Pctwm::new(seed, 0, 2, 1);
+            (0..4).for_each(|thread| strategy.started(ThreadId(thread)));
+            let rank = |thread| strategy.ranks.get(Agent::Thread(ThreadId(thread))).map(|rank| rank.priority);
+            assert!((1..4).all(|thread| rank(thread) < rank(0)), "{seed}");
+            firsts.extend((1..4).max_by_key(|&thread| rank(thread)));
+        }
+        assert_eq!(firsts.len(), 3);
+    }
 
     /// SB: both loads read the initial value in every execution of depth 0 (§3.2 of the paper).
     #[test]

@@ -21,6 +21,12 @@ impl Priority {
         Priority(1 << 63 | rng.bits() >> 1)
     }
 
+    /// A random rank of that band below this one.
+    pub(super) fn below(self, rng: &mut Rng) -> Priority {
+        let room = self.0 & !(1 << 63);
+        Priority(1 << 63 | ((u128::from(rng.bits()) * u128::from(room)) >> 64) as u64)
+    }
+
     /// A random rank below every normal one and above every reserved one.
     pub(super) fn held(rng: &mut Rng) -> Priority {
         Priority(1 << 62 | rng.bits() >> 2)

@@ -94,6 +94,10 @@ impl<S: Strategy> Run<'_, S> {
     fn execute(&mut self, index: usize) -> Result<bool, EngineError> {
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let (len, pc) = (u64::from(flight.insn.effect.len), self.threads[index].regs.rip);
+        if self.does_flight(index) {
+            return Ok(true);
+        }
+        let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let before = flight.prepare(&self.memory)?;
         let stop = self.run_one(index, pc, len)?;
         let wrote = before.put_back(&self.memory)?;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Unit};
 use wmtrace_decoder::orders::{Atomic, OrderInfo};
-use wmtrace_decoder::x86;
+use wmtrace_decoder::x86::{self, simple::Simple};
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::order::Order;
 
@@ -24,6 +24,8 @@ pub(super) struct Insn {
     pub(super) before: Vec<OrderInfo>,
     /// How it transfers control, if the engine can follow that.
     pub(super) transfer: Option<Transfer>,
+    /// What it does, if the engine can do it by itself.
+    pub(super) simple: Option<Simple>,
     /// A compare-and-swap of two registers' width (CMPXCHG8B, CMPXCHG16B).
     pub(super) double: bool,
     /// RDTSC and the like: the engine answers.
@@ -100,6 +102,7 @@ impl Code {
         }
         let insn = Insn {
             transfer: Transfer::of(&effect, bytes),
+            simple: if effect.flow == Flow::Next && !effect.waits { Simple::of(pc, bytes) } else { None },
             double: is_double(&effect, bytes),
             asks: asks(bytes),
             text: self.decoder.text(pc, bytes).unwrap_or_default(),

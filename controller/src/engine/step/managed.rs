@@ -31,15 +31,15 @@ const MAX_LOOKED: usize = 64;
 
 /// The accesses of one instruction, by what the model has to do with them.
 #[derive(Default)]
-struct Accesses {
+pub(super) struct Accesses {
     parts: Vec<Part>,
-    told: Vec<Told>,
+    pub(super) told: Vec<Told>,
     /// Stores that nobody else can see: only the thread itself may find them again.
     quiet: Vec<(u64, u64)>,
     /// It looks at code, where the sea is.
-    code: Vec<(u64, u64)>,
+    pub(super) code: Vec<(u64, u64)>,
     /// Some of it is not mapped: it will fault.
-    faults: bool,
+    pub(super) faults: bool,
 }
 
 impl<S: Strategy> Run<'_, S> {
@@ -93,6 +93,9 @@ impl<S: Strategy> Run<'_, S> {
                 return Ok(());
             }
             return self.alone(index, &insn, &accesses);
+        }
+        if self.does(index, &insn, &accesses)? {
+            return Ok(());
         }
         self.stretch(index, &insn, accesses)
     }
@@ -574,11 +577,7 @@ impl<S: Strategy> Run<'_, S> {
     fn written_after(&mut self, index: usize, before: &[(u64, Vec<u8>)]) {
         for (addr, old) in before {
             let new = self.memory.read_some(*addr, old.len());
-            let hash =
-                |bytes: &[u8]| bytes.iter().fold(mix(*addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
-            if *old != new {
-                self.threads[index].written ^= hash(old) ^ hash(&new);
-            }
+            self.threads[index].rewrites(*addr, old, &new);
         }
     }
 
@@ -631,7 +630,7 @@ fn expected(regs: &Regs, width: u8, double: bool) -> u128 {
     u128::from(regs.rax) & ((1 << (u32::from(width) * 8)) - 1)
 }
 
-fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
+pub(super) fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
     match number {
         0 => &mut regs.rax,
         1 => &mut regs.rcx,

@@ -11,6 +11,9 @@
 mod access;
 mod ahead;
 mod code;
+mod does;
+#[cfg(test)]
+mod does_as_the_processor;
 mod flow;
 mod library;
 mod managed;

@@ -24,8 +24,8 @@ use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
-/// Stretches that a thread may run without an operation before others get a turn.
-const QUANTUM: u32 = 20_000;
+/// Instructions or stretches that a thread may run without an operation before others get a turn.
+const QUANTUM: u32 = 100_000;
 
 pub(super) struct Run<'e, S: Strategy> {
     pub(super) engine: &'e mut StepEngine,
@@ -138,7 +138,9 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.let_go(index)?;
             }
             let pc = self.threads[index].regs.rip;
-            if self.threads[index].signal != 0 || !self.sea.covers(pc) {
+            // In a system call (it has just made a thread, say) its registers are not what it will find.
+            let in_kernel = self.threads[index].syscall.is_some();
+            if self.threads[index].signal != 0 || in_kernel || !self.sea.covers(pc) {
                 self.native(index)?;
                 continue;
             }
@@ -177,6 +179,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             stopped.set_regs(&thread.regs)?;
         }
         let tid = thread.tid;
+        self.memory.changes();
         stopped.resume(how, signal)?;
         let stop = self.wait_for(tid)?;
         if stop == Stop::Exec {
@@ -193,6 +196,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             return Ok(());
         }
         let stopped = Stopped::new(self.threads[index].tid);
+        self.memory.changes();
         let submerged = self.sea.submerge(&self.memory);
         // A thread that was killed stops once more, with its memory gone.
         if !matches!(stop, Stop::Exiting(_)) {

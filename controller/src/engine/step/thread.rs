@@ -5,6 +5,7 @@ use super::code::Insn;
 use super::sites::StackId;
 pub(super) use crate::engine::flight::{Part, PartKind};
 pub(super) use crate::engine::thread::{FIRST_TID, Mode, Pending, Syscall};
+use crate::engine::time::mix;
 use crate::engine::{flight, thread as common};
 use crate::os::Tid;
 use crate::os::ptrace::Regs;
@@ -80,6 +81,14 @@ impl Thread {
             clone_flags: None,
             vectors: 0,
             new_vectors: true,
+        }
+    }
+
+    /// It has written over memory that only it may look at.
+    pub(super) fn rewrites(&mut self, addr: u64, old: &[u8], new: &[u8]) {
+        let hash = |bytes: &[u8]| bytes.iter().fold(mix(addr, 1), |hash, &byte| mix(hash, u64::from(byte)));
+        if old != new {
+            self.written ^= hash(old) ^ hash(new);
         }
     }
 
