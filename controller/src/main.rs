@@ -1,5 +1,7 @@
 //! `wmtrace`: weak-memory testing. See `wmtrace --help`.
 
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "what only the step engine uses"))]
+
 mod bug;
 mod campaign;
 mod cli;

@@ -12,7 +12,7 @@ use object::{
     CompressionFormat, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _,
     ObjectSymbolTable as _, SectionFlags, SymbolKind,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of a section: a part of the file, shared.
@@ -148,11 +148,10 @@ impl Image {
                 },
                 _ => Place::Compressed(range, OnceLock::new()),
             };
-            if let (SectionFlags::Elf { sh_flags, .. }, Place::File(bytes)) = (section.flags(), &place) {
-                let wanted = object::elf::SHF_ALLOC.0 | object::elf::SHF_EXECINSTR.0;
-                if sh_flags.0 & wanted == wanted {
-                    code.push(Code { name: name.into(), addr: section.address(), bytes: bytes.clone() });
-                }
+            if let Place::File(bytes) = &place
+                && is_code(&section)
+            {
+                code.push(Code { name: name.into(), addr: section.address(), bytes: bytes.clone() });
             }
             // GNU's old way of compressing renames the section.
             let name = name.strip_prefix(".z").map_or_else(|| name.to_owned(), |rest| format!(".{rest}"));
@@ -260,6 +259,24 @@ impl Image {
         })
     }
 
+    /// What mapping symbols say of the bytes of executable sections: where data begins (`true`), and where code does
+    /// (ELF for the Arm 64-bit Architecture, "Mapping symbols"). Compilers mark their debug sections, too.
+    pub fn marks(&self) -> BTreeMap<u64, bool> {
+        let Ok(elf) = ElfFile64::<object::LittleEndian, &[u8]>::parse(&self.data[..]) else {
+            return BTreeMap::new();
+        };
+        let code: BTreeSet<usize> = elf.sections().filter(is_code).map(|section| section.index().0).collect();
+        let marks = elf.symbols().filter_map(|symbol| {
+            let is_data = match symbol.name_bytes().ok()?.get(..2)? {
+                b"$d" => true,
+                b"$x" => false,
+                _ => return None,
+            };
+            code.contains(&symbol.section_index()?.0).then(|| (symbol.address(), is_data))
+        });
+        marks.collect()
+    }
+
     /// The build-id.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
@@ -326,6 +343,12 @@ impl Image {
         }
         found.into_values().collect()
     }
+}
+
+/// Whether a section is loaded, and may be executed.
+fn is_code<'data>(section: &impl object::ObjectSection<'data>) -> bool {
+    let wanted = object::elf::SHF_ALLOC.0 | object::elf::SHF_EXECINSTR.0;
+    matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & wanted == wanted)
 }
 
 /// The architecture, or what keeps wmtrace from running the file.

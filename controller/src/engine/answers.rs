@@ -10,7 +10,7 @@ use super::thread::{FIRST_TID, Mode, Pending, Syscall};
 use super::time::Clock;
 use super::world::MAX_OUTPUT;
 use super::{End, EngineError};
-use crate::os::proc;
+use crate::os::{calls, proc};
 use wmtrace_model::op::{Addr, Op};
 
 /// Nanoseconds.
@@ -25,7 +25,7 @@ pub(super) trait Answers: Execution {
         match call.number as i64 {
             libc::SYS_futex => self.futex(index, call)?,
             libc::SYS_sched_yield => self.yields(index)?,
-            libc::SYS_clock_gettime | libc::SYS_gettimeofday | libc::SYS_time | libc::SYS_times => {
+            libc::SYS_clock_gettime | libc::SYS_gettimeofday | calls::SYS_time | libc::SYS_times => {
                 self.tell_time(index, call)?;
             }
             libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.nap(index, call)?,
@@ -109,7 +109,7 @@ pub(super) trait Answers: Execution {
                 result = at / 10_000_000;
                 if first == 0 { Ok(()) } else { it.memory.write(first, &[0; 32]) }
             }
-            libc::SYS_time => {
+            calls::SYS_time => {
                 result = real / SECOND;
                 if first == 0 { Ok(()) } else { it.memory.write(first, &result.to_le_bytes()) }
             }

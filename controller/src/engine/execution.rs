@@ -165,6 +165,9 @@ pub(super) trait Execution: Sized {
     /// The thread is about to end: others may look at what it leaves behind.
     fn about_to_end(&mut self, index: usize);
 
+    /// The kernel clears the thread's number, and others may take its stack: it needs that no more.
+    fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError>;
+
     /// The thread goes, and is waited for.
     fn has_ended(&mut self, index: usize) -> Result<(), EngineError>;
 

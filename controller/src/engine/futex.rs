@@ -347,6 +347,7 @@ pub(super) trait Futexes: Execution {
     }
 
     fn perform_clear(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        self.leaves_for_good(index)?;
         let it = self.parts();
         it.memory.write(at, &[0; 4])?;
         let id = it.threads[index].id;

@@ -18,6 +18,8 @@ mod library;
 mod modules;
 mod schedule;
 mod sites;
+// It is about x86-64's instructions and registers from end to end; elsewhere its programs are refused.
+#[cfg_attr(not(target_arch = "x86_64"), path = "no_step.rs")]
 pub(crate) mod step;
 mod syscalls;
 mod thread;
@@ -214,4 +216,10 @@ pub(crate) enum EngineError {
     /// The user has interrupted wmtrace.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<crate::os::OsError> for EngineError {
+    fn from(error: crate::os::OsError) -> EngineError {
+        EngineError::Os(error.to_string())
+    }
 }

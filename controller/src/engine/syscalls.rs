@@ -1,6 +1,7 @@
 //! System calls: what is known of each of them, by this machine's numbers.
 
 use super::thread::Syscall;
+use crate::os::calls;
 
 /// The name of a system call.
 pub(super) fn name(number: u64) -> String {
@@ -13,7 +14,7 @@ pub(super) fn name(number: u64) -> String {
 /// Whether a system call may sleep in the kernel. What is not known may.
 #[allow(non_upper_case_globals, reason = "libc's names")]
 pub(super) fn blocks(number: i64) -> bool {
-    use libc::*;
+    use calls::*;
     !matches!(
         number,
         SYS_mmap
@@ -68,7 +69,7 @@ pub(super) fn blocks(number: i64) -> bool {
 pub(super) fn is_address(number: i64) -> bool {
     matches!(
         number,
-        libc::SYS_fork | libc::SYS_vfork | libc::SYS_wait4 | libc::SYS_setpgid | libc::SYS_getpgid
+        calls::SYS_fork | calls::SYS_vfork | libc::SYS_wait4 | libc::SYS_setpgid | libc::SYS_getpgid
     )
 }
 
@@ -79,7 +80,7 @@ pub(super) fn touched(
     result: u64,
     word: &dyn Fn(u64) -> Option<u64>,
 ) -> Option<Vec<(u64, u64, bool)>> {
-    use libc::*;
+    use calls::*;
     let [a, b, c, d, e, _] = call.args;
     let vector = |at: u64, count: u64, mut left: u64, store: bool| {
         let mut ranges = Vec::new();
@@ -243,7 +244,7 @@ pub(super) fn touched(
 /// Which arguments of a system call are numbers of processes, threads or groups.
 #[allow(non_upper_case_globals, reason = "libc's names")]
 pub(super) fn numbers(call: &Syscall) -> &'static [usize] {
-    use libc::*;
+    use calls::*;
     match call.number as i64 {
         SYS_kill | SYS_tkill | SYS_rt_sigqueueinfo | SYS_getpgid | SYS_getsid | SYS_pidfd_open => &[0],
         SYS_tgkill | SYS_rt_tgsigqueueinfo | SYS_setpgid | SYS_kcmp => &[0, 1],
@@ -264,7 +265,7 @@ pub(super) fn numbers(call: &Syscall) -> &'static [usize] {
 pub(super) fn returns_number(number: i64) -> bool {
     matches!(
         number,
-        libc::SYS_getppid | libc::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid | libc::SYS_setsid
+        libc::SYS_getppid | calls::SYS_getpgrp | libc::SYS_getpgid | libc::SYS_getsid | libc::SYS_setsid
     )
 }
 

@@ -1,6 +1,7 @@
 //! Starts a program so that every run of it finds the same world: no address randomisation, one processor, no
 //! time-stamp counter, standard streams in memory; and traced before its first instruction.
 
+use super::calls::SYS_open;
 use super::{OsError, Tid, ptrace};
 use std::ffi::CString;
 use std::fs::File;
@@ -54,12 +55,6 @@ pub(crate) fn gate(descriptor: u64) -> Option<u32> {
     (number & GATES == GATES && number >> 31 == 0).then_some(number & !GATES)
 }
 
-/// `open`, where there is such a call.
-#[cfg(target_arch = "x86_64")]
-const OPEN: u32 = libc::SYS_open as u32;
-#[cfg(not(target_arch = "x86_64"))]
-const OPEN: u32 = libc::SYS_openat as u32;
-
 /// The filter of system calls behind [`Start::gates`].
 fn filter() -> [libc::sock_filter; 10] {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -74,7 +69,7 @@ fn filter() -> [libc::sock_filter; 10] {
         line(LOAD, NUMBER, 0, 0),
         line(EQUALS, libc::SYS_write as u32, 3, 0),
         line(EQUALS, libc::SYS_openat as u32, 5, 0),
-        line(EQUALS, OPEN, 4, 0),
+        line(EQUALS, SYS_open as u32, 4, 0),
         line(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
         line(LOAD, ARGUMENT, 0, 0),
         line(AND, 0xff00_0000, 0, 0),

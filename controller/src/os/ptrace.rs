@@ -53,6 +53,26 @@ pub(crate) enum Phase {
     None,
 }
 
+/// A system call that a thread is about to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FilteredCall {
+    pub(crate) number: i64,
+    pub(crate) args: [u64; 6],
+    /// The thread's stack pointer.
+    pub(crate) sp: u64,
+}
+
+/// The register of a system call's first or second argument.
+#[cfg(target_arch = "x86_64")]
+fn argument(regs: &mut Regs, number: usize) -> &mut u64 {
+    if number == 0 { &mut regs.rdi } else { &mut regs.rsi }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn argument(regs: &mut Regs, number: usize) -> &mut u64 {
+    &mut regs.regs[number]
+}
+
 /// How a thread goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resume {
@@ -167,6 +187,33 @@ impl Stopped {
 
     /// Where in a system call it is.
     pub(crate) fn syscall_phase(&self) -> Result<Phase, OsError> {
+        Ok(match self.syscall_info()?.op {
+            libc::PTRACE_SYSCALL_INFO_ENTRY => Phase::Entry,
+            libc::PTRACE_SYSCALL_INFO_EXIT => Phase::Exit,
+            _ => Phase::None,
+        })
+    }
+
+    /// The system call that it has stopped before ([`Stop::Filtered`]).
+    pub(crate) fn filtered_call(&self) -> Result<FilteredCall, OsError> {
+        let info = self.syscall_info()?;
+        if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
+            let error = io::Error::from_raw_os_error(libc::EIO);
+            return Err(OsError::new("asking for the system call", self.tid, error));
+        }
+        // SAFETY: `op` says that this is the part that the kernel has filled in.
+        let call = unsafe { info.u.seccomp };
+        Ok(FilteredCall { number: call.nr as i64, args: call.args, sp: info.stack_pointer })
+    }
+
+    /// Changes an argument of the system call that it has stopped before.
+    pub(crate) fn set_argument(&self, number: usize, value: u64) -> Result<(), OsError> {
+        let mut regs = self.regs()?;
+        *argument(&mut regs, number) = value;
+        self.set_regs(&regs)
+    }
+
+    fn syscall_info(&self) -> Result<libc::ptrace_syscall_info, OsError> {
         let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
         let size = size_of::<libc::ptrace_syscall_info>();
         // SAFETY: the kernel writes at most `size` bytes; all-zero is a valid value of the type.
@@ -177,11 +224,7 @@ impl Stopped {
         if result < 0 {
             return Err(OsError::new("asking for the system call", self.tid, io::Error::last_os_error()));
         }
-        Ok(match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => Phase::Entry,
-            libc::PTRACE_SYSCALL_INFO_EXIT => Phase::Exit,
-            _ => Phase::None,
-        })
+        Ok(info)
     }
 
     /// The vector registers, as XSAVE lays them out.

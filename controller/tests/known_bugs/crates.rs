@@ -1,7 +1,7 @@
 //! The programs of targets/known-bugs.
 
 use crate::{TARGETS, directory, executions, is_clean, must, report};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -23,8 +23,21 @@ fn built() -> &'static PathBuf {
 /// The bug is found with these options within so many executions, is of this kind (or one of these), the report names a file of this
 /// crate's version, and the explanation says all of this. The corrected version is clean with the same options.
 fn found(name: &str, options: &str, within: u64, kind: &str, source: &str, says: &[&str]) {
-    let out = directory(&format!("known-bugs-{name}"));
-    let program = built().join(format!("{name}-affected"));
+    found_in(built(), name, options, within, kind, source, says);
+}
+
+/// The same, of the programs in this directory.
+pub(crate) fn found_in(
+    programs: &Path,
+    name: &str,
+    options: &str,
+    within: u64,
+    kind: &str,
+    source: &str,
+    says: &[&str],
+) {
+    let program = programs.join(format!("{name}-affected"));
+    let out = program.with_extension("recordings");
     let found = report(&format!("-n {within} {options}"), &program, &out);
     let bug = &found["bugs"][0];
     assert!(
@@ -41,7 +54,7 @@ fn found(name: &str, options: &str, within: u64, kind: &str, source: &str, says:
         assert!(words.contains(part), "{name}: the explanation does not say {part:?}:\n{text}");
     }
     std::fs::remove_dir_all(&out).unwrap();
-    is_clean(options, &built().join(format!("{name}-fixed")), executions());
+    is_clean(options, &programs.join(format!("{name}-fixed")), executions());
 }
 
 /// Every execution shows it.

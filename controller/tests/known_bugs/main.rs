@@ -4,6 +4,7 @@
 //! `WMTRACE_TEST_EXECUTIONS` says how many executions a right program must survive (100 at least; `scripts/test-long`
 //! takes 2,000).
 
+mod aarch64;
 mod c_libraries;
 mod crates;
 mod scripts;

@@ -37,7 +37,7 @@ fn sources(directory: &str) -> Vec<Source> {
     sources
 }
 
-fn is_found(source: &Source, flavour: Flavour) -> Result<(), String> {
+pub(crate) fn is_found(source: &Source, flavour: Flavour) -> Result<(), String> {
     let directory = Directory::new("aarch64");
     let built = source.build(Variant::Buggy, flavour);
     let options = format!("-n {EXECUTIONS} --expect-exit {} {}", source.status, source.options.join(" "));
@@ -59,7 +59,7 @@ fn is_found(source: &Source, flavour: Flavour) -> Result<(), String> {
     Ok(())
 }
 
-fn is_clean(source: &Source, flavour: Flavour, runs: u64, strategy: &str) -> Result<(), String> {
+pub(crate) fn is_clean(source: &Source, flavour: Flavour, runs: u64, strategy: &str) -> Result<(), String> {
     let directory = Directory::new("aarch64-clean");
     let built = source.build(Variant::Right, flavour);
     let (status, options) = (source.status, source.options.join(" "));

@@ -9,6 +9,15 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
+/// Where `scripts/setup tests` unpacks what belongs to AArch64.
+macro_rules! arm64 {
+    () => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../target/arm64")
+    };
+}
+
+pub(crate) const ARM64: &str = arm64!();
+
 /// Who compiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Toolchain {
@@ -20,7 +29,11 @@ pub(crate) enum Toolchain {
     Musl,
     /// gcc and g++ for AArch64
     Cross,
+    /// The same with musl, from `target/arm64`
+    CrossMusl,
     Rustc,
+    /// Debian's rustc for AArch64, with its standard library in `target/arm64`
+    CrossRustc,
 }
 
 /// Who compiles and how.
@@ -55,6 +68,10 @@ pub(crate) const CROSS_LLSC: Flavour =
     flavour(Toolchain::Cross, "-O2 -g -march=armv8-a -mno-outline-atomics");
 pub(crate) const CROSS_LSE: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.1-a");
 pub(crate) const CROSS_RCPC: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.3-a");
+pub(crate) const CROSS_MUSL: Flavour = flavour(Toolchain::CrossMusl, "-O2 -g");
+pub(crate) const CROSS_MUSL_STATIC: Flavour = flavour(Toolchain::CrossMusl, "-O2 -g -static");
+pub(crate) const CROSS_RUST: Flavour = flavour(Toolchain::CrossRustc, "-g -C opt-level=3");
+pub(crate) const CROSS_RUST_DEBUG: Flavour = flavour(Toolchain::CrossRustc, "-g");
 pub(crate) const MUSL: Flavour = flavour(Toolchain::Musl, "-O2 -g");
 pub(crate) const MUSL_STATIC: Flavour = flavour(Toolchain::Musl, "-O2 -g -static");
 
@@ -96,13 +113,24 @@ impl Source {
             (Toolchain::Llvm, Language::C) => ("clang", "-std=gnu17 -pthread -Wall -Wextra -Werror"),
             (Toolchain::Llvm, Language::Cpp) => ("clang++", "-std=c++17 -pthread -Wall -Wextra -Werror"),
             (Toolchain::Musl, Language::C) => ("musl-gcc", "-std=gnu17 -pthread"),
-            (Toolchain::Cross, Language::C) => ("aarch64-linux-gnu-gcc", "-std=gnu17 -pthread"),
+            (Toolchain::CrossRustc, Language::Rust) => (
+                "/usr/bin/rustc",
+                "--edition 2021 --check-cfg cfg(buggy) --target aarch64-unknown-linux-gnu -C linker=aarch64-linux-gnu-gcc",
+            ),
+            (Toolchain::Cross | Toolchain::CrossMusl, Language::C) => {
+                ("aarch64-linux-gnu-gcc", "-std=gnu17 -pthread")
+            }
             (Toolchain::Cross, Language::Cpp) => ("aarch64-linux-gnu-g++", "-std=c++17 -pthread"),
             (toolchain, language) => panic!("{toolchain:?} compiles no {language:?}: {}", self.name),
         };
         let mut flags: Vec<&str> =
             [standard, flavour.flags, switches].iter().flat_map(|s| s.split(' ')).collect();
         flags.extend(self.flags.iter().map(String::as_str));
+        match flavour.toolchain {
+            Toolchain::CrossRustc => flags.extend(["--sysroot", concat!(arm64!(), "/usr")]),
+            Toolchain::CrossMusl => flags.extend(["-specs", concat!(arm64!(), "/musl-gcc.specs")]),
+            Toolchain::Gnu | Toolchain::Llvm | Toolchain::Musl | Toolchain::Cross | Toolchain::Rustc => {}
+        }
         flags.retain(|flag| !flag.is_empty());
         compile(compiler, &flags, &self.path, &self.text)
     }

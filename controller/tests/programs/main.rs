@@ -6,6 +6,8 @@
 //! left out), and `WMTRACE_TEST_ONLY` limits the tables to paths that contain it.
 
 mod aarch64;
+mod aarch64_libraries;
+mod aarch64_rust;
 mod build;
 mod clean;
 mod determinism;

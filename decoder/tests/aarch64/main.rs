@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod libraries;
+mod marks;
 mod notation;
 mod opinion;
 mod orders;

@@ -70,6 +70,10 @@ impl<S: Strategy> Run<'_, S> {
         if super::scan::asks(insn.word) {
             return self.answer(index, insn.word);
         }
+        if insn.sequence.as_ref().is_some_and(|it| !it.is_one_place(&self.threads[index].regs)) {
+            let what = "an exclusive store to another address than its load's";
+            return Err(EngineError::Unsupported(format!("{}: {what}", self.place_of(index))));
+        }
         let accesses = self.accesses(index, &insn)?;
         if !accesses.parts.is_empty() && !accesses.faults {
             let Accesses { parts, told, .. } = accesses;

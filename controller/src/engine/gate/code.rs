@@ -65,7 +65,7 @@ impl Code {
             before = fences.map(|fence| fence.info.clone()).collect();
         }
         if let Kind::Exclusive(found) = &gate.kind {
-            let store_at = gate.at + 4 * found.store as u64;
+            let store_at = found.store_at;
             let word = found.words[found.store].to_le_bytes();
             let store = self
                 .decoder

@@ -2,12 +2,13 @@
 //! between its two halves would clear the monitor.
 //!
 //! What compilers and libraries write is one of two: a load, arithmetic on registers, a store (a read-modify-write); or
-//! the same with one way out after a comparison of what was loaded (a compare-and-swap). Anything else is no sequence
-//! that we know, and is refused where a thread gets there.
+//! the same with one way out after a comparison of what was loaded (a compare-and-swap). The store need not follow the
+//! load in the file: musl's loops begin with it. Anything else is no sequence that we know, and is refused where a thread
+//! gets there.
 
 use super::asm::{self, Va};
 use wmtrace_decoder::aarch64::Decoder;
-use wmtrace_decoder::effect::{Flow, InsnEffect, Reg, Unit};
+use wmtrace_decoder::effect::{Flow, InsnEffect, Reg, RegSet, Registers, Unit};
 
 /// The longest sequence, in instructions.
 const LONGEST: usize = 24;
@@ -15,11 +16,27 @@ const LONGEST: usize = 24;
 /// A sequence that begins with a load-exclusive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Sequence {
-    /// Its instructions, from the load to the store and the branch back, if there is one.
+    /// Its instructions in the order in which they run, from the load to the store and the branch back, if there is one.
     pub(super) words: Vec<u32>,
     pub(super) kind: SequenceKind,
-    /// The store-exclusive's place.
+    /// The store-exclusive's place among them, and in the file.
     pub(super) store: usize,
+    pub(super) store_at: Va,
+    /// Ways out: which of them branches where.
+    pub(super) exits: Vec<(usize, Va)>,
+    /// Where it goes on behind the last one.
+    pub(super) next: Va,
+    /// The registers that the load's and the store's addresses are in before it, and what is added to the latter.
+    base: Reg,
+    store_base: (Reg, u64),
+}
+
+impl Sequence {
+    /// Whether it stores where it loads.
+    pub(super) fn is_one_place(&self, regs: &impl Registers) -> bool {
+        let (reg, more) = self.store_base;
+        regs.general(self.base) == regs.general(reg).wrapping_add(more)
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,90 +54,168 @@ pub(super) enum Expected {
     Register(Reg),
 }
 
-/// The sequence that begins with the first of `words`.
-pub(super) fn sequence(decoder: &Decoder, at: Va, words: &[u32]) -> Option<Sequence> {
-    let decode = |index: usize| -> Option<InsnEffect> {
-        decoder.decode(at + 4 * index as u64, &words.get(index)?.to_le_bytes()).ok()
+/// What is known on the way from the load to the store.
+struct Walk {
+    words: Vec<u32>,
+    places: Vec<Va>,
+    exits: Vec<(usize, Va)>,
+    /// What loaded registers were compared with.
+    compared: Vec<(u32, Expected)>,
+    /// Registers that were read before they were written, and those that were written behind the load.
+    inputs: RegSet,
+    written: RegSet,
+    /// Registers that hold another one's value at the beginning, and something more.
+    sums: Vec<(Reg, (Reg, u64))>,
+}
+
+impl Walk {
+    fn push(&mut self, at: Va, word: u32, effect: &InsnEffect, loads: RegSet) {
+        let sum = sum(word).filter(|(_, (from, _))| !self.written.union(loads).contains(*from));
+        for reg in effect.reads.iter().filter(|&reg| !self.written.union(loads).contains(reg)) {
+            self.inputs.insert(reg);
+        }
+        self.sums.retain(|(reg, _)| !effect.writes.contains(*reg));
+        self.sums.extend(sum);
+        self.written = self.written.union(effect.writes);
+        self.words.push(word);
+        self.places.push(at);
+    }
+}
+
+/// The sequence that begins with the load at `at`; `word_at` gives the words of its function.
+pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option<u32>) -> Option<Sequence> {
+    let decode = |at: Va| -> Option<(u32, InsnEffect)> {
+        let word = word_at(at)?;
+        Some((word, decoder.decode(at, &word.to_le_bytes()).ok()?))
     };
-    let first = decode(0)?;
-    let loaded = [words[0] & 31, words[0] >> 10 & 31];
-    let pair = words[0] & 0xbfe0_0000 == 0x8860_0000;
-    let loaded = if pair { &loaded[..] } else { &loaded[..1] };
-    let base = words[0] >> 5 & 31;
+    let (load, first) = decode(at)?;
     if first.unit != Unit::BeginsExclusive {
         return None;
     }
-    let mut exits: Vec<(usize, Va)> = Vec::new();
-    let mut compared: Vec<(u32, Expected)> = Vec::new();
-    let mut store = None;
-    for (index, &word) in words.iter().enumerate().take(LONGEST).skip(1) {
-        let effect = decode(index)?;
-        if effect.unit == Unit::EndsExclusive {
-            // The same address, and a store (not CLREX).
-            if effect.accesses.is_empty() || word >> 5 & 31 != base {
-                return None;
-            }
-            store = Some(index);
-            break;
-        }
-        if !effect.accesses.is_empty() || effect.fence.is_some() || effect.unit != Unit::Single {
+    let loaded = [load & 31, load >> 10 & 31];
+    let pair = load & 0xbfe0_0000 == 0x8860_0000;
+    let loaded = if pair { &loaded[..] } else { &loaded[..1] };
+    let base = Reg((load >> 5 & 31) as u8);
+    let mut walk = Walk {
+        words: vec![load],
+        places: vec![at],
+        exits: Vec::new(),
+        compared: Vec::new(),
+        inputs: first.reads,
+        written: RegSet::EMPTY,
+        sums: Vec::new(),
+    };
+    let mut place = at + 4;
+    let store_base = loop {
+        let (word, effect) = decode(place)?;
+        if walk.words.len() >= LONGEST || walk.places.contains(&place) {
             return None;
         }
-        if effect.writes.contains(Reg(base as u8)) {
+        if effect.unit == Unit::EndsExclusive {
+            // A store (not CLREX).
+            effect.accesses.first()?;
+            let reg = Reg((word >> 5 & 31) as u8);
+            let sum = walk.sums.iter().find(|(known, _)| *known == reg).map(|(_, sum)| *sum);
+            let kept = !walk.written.contains(reg) && !first.writes.contains(reg);
+            let store_base = sum.or(kept.then_some((reg, 0)))?;
+            walk.push(place, word, &effect, first.writes);
+            break store_base;
+        }
+        // Nor anything that means something else elsewhere.
+        let relative = word & 0x1f00_0000 == 0x1000_0000;
+        if !effect.accesses.is_empty() || effect.fence.is_some() || effect.unit != Unit::Single || relative {
             return None;
         }
         match effect.flow {
             Flow::Next => {
-                if let Some(comparison) = comparison(word, loaded) {
-                    compared.push(comparison);
+                if let Some(comparison) = comparison(word, load, loaded, walk.written) {
+                    walk.compared.push(comparison);
                 }
+                walk.push(place, word, &effect, first.writes);
+                place += 4;
             }
             Flow::Jump { target, conditional: true } => {
-                exits.push((index, target));
-                // CBNZ of what was loaded.
-                if word & 0x7f00_0000 == 0x3500_0000 && loaded.contains(&(word & 31)) {
-                    compared.push((word & 31, Expected::Constant(0)));
-                } else if word & 0xff00_001f != 0x5400_0001 {
-                    // Not B.NE.
+                let zero = word & 0x7e00_0000 == 0x3400_0000;
+                let equal = word & 0xff00_001e == 0x5400_0000;
+                let reg = word & 31;
+                if zero && loaded.contains(&reg) && !walk.written.contains(Reg(reg as u8)) {
+                    walk.compared.push((reg, Expected::Constant(0)));
+                } else if !equal {
                     return None;
                 }
+                // B.EQ and CBZ lead to the store, B.NE and CBNZ away from it.
+                let unequal = if zero { 1 << 24 } else { 1 };
+                let (next, out) = if word & unequal == 0 { (target, place + 4) } else { (place + 4, target) };
+                walk.exits.push((walk.words.len(), out));
+                walk.push(place, word | unequal, &effect, first.writes);
+                place = next;
             }
             _ => return None,
         }
-    }
-    let store = store?;
-    let status = words[store] >> 16 & 31;
-    let mut end = store + 1;
-    // The branch back when the store has failed.
-    if let Some(&word) = words.get(end)
-        && word & 0x7f00_0000 == 0x3500_0000
-        && word & 31 == status
-        && asm::target(word, at + 4 * end as u64) == Some(at)
-    {
-        end += 1;
-    }
-    let after = |target: Va| target >= at + 4 * end as u64 || target < at;
-    if exits.iter().any(|&(_, target)| !after(target) && target != at + 4 * (store as u64 + 1)) {
+    };
+    let store = walk.words.len() - 1;
+    let store_at = place;
+    if walk.exits.iter().any(|(_, target)| walk.places.contains(target)) {
         return None;
     }
-    let kind = match exits.len() {
+    let mut next = store_at + 4;
+    let status = walk.words[store] >> 16 & 31;
+    let status_branch = word_at(next).filter(|word| word & 0x7e00_0000 == 0x3400_0000 && word & 31 == status);
+    let back_again = |again: u32| {
+        // CBNZ to the load.
+        let distance = (again as i32).wrapping_neg().cast_unsigned() & 0x7_ffff;
+        0x3500_0000 | distance << 5 | status
+    };
+    match status_branch.and_then(|word| Some((word >> 24 & 1 == 1, asm::target(word, next)?))) {
+        // The branch back when the store has failed, or away when it has not.
+        Some((true, target)) if target == at => {
+            walk.words.push(back_again(store as u32 + 1));
+            next += 4;
+        }
+        Some((false, target)) if next + 4 == at => {
+            walk.words.push(back_again(store as u32 + 1));
+            next = target;
+        }
+        // What fails for no reason is tried again, if that makes no difference: nobody needs to know.
+        _ if walk.inputs.iter().all(|reg| !walk.written.union(first.writes).contains(reg)) => {
+            walk.words.push(back_again(store as u32 + 1));
+        }
+        _ => {}
+    }
+    let kind = match walk.exits.len() {
         0 => SequenceKind::Rmw,
         // A pair is compared by CMP and CCMP, and left by one branch, or by two.
         1 | 2
-            if compared.len() == loaded.len()
-                && loaded.iter().all(|reg| compared.iter().any(|it| it.0 == *reg)) =>
+            if walk.compared.len() == loaded.len()
+                && loaded.iter().all(|reg| walk.compared.iter().any(|it| it.0 == *reg)) =>
         {
-            let expected = |reg: &u32| compared.iter().find(|it| it.0 == *reg).map(|it| it.1);
+            let expected = |reg: &u32| walk.compared.iter().find(|it| it.0 == *reg).map(|it| it.1);
             SequenceKind::Cas(loaded.iter().filter_map(expected).collect())
         }
         _ => return None,
     };
-    Some(Sequence { words: words[..end].to_vec(), kind, store })
+    let Walk { words, exits, .. } = walk;
+    Some(Sequence { words, kind, store, store_at, exits, next, base, store_base })
 }
 
-/// CMP (or CCMP) of a loaded register with another, or with a constant.
-fn comparison(word: u32, loaded: &[u32]) -> Option<(u32, Expected)> {
+/// `add xD, xN, #constant`: the register, and what it becomes.
+fn sum(word: u32) -> Option<(Reg, (Reg, u64))> {
+    if word & 0xff80_0000 != 0x9100_0000 {
+        return None;
+    }
+    let constant = u64::from(word >> 10 & 0xfff) << if word >> 22 & 1 == 1 { 12 } else { 0 };
+    Some((Reg((word & 31) as u8), (Reg((word >> 5 & 31) as u8), constant)))
+}
+
+/// CMP (or CCMP) of a loaded register with another, or with a constant: of all of it, and of what both were before.
+fn comparison(word: u32, load: u32, loaded: &[u32], written: RegSet) -> Option<(u32, Expected)> {
     let (n, m) = (word >> 5 & 31, word >> 16 & 31);
+    let kept = |number: u32| number == 31 || !written.contains(Reg(number as u8));
+    let constant = word & 0x7fc0_001f == 0x7100_001f;
+    let whole = load >> 30 != 3 || word >> 31 == 1;
+    if !whole || !kept(n) || !constant && !kept(m) {
+        return None;
+    }
     let register = |number: u32| match number {
         31 => Expected::Constant(0),
         number => Expected::Register(Reg(number as u8)),
@@ -138,7 +233,7 @@ fn comparison(word: u32, loaded: &[u32]) -> Option<(u32, Expected)> {
         };
     }
     // SUBS to the zero register with a constant.
-    if word & 0x7fc0_001f == 0x7100_001f && loaded.contains(&n) {
+    if constant && loaded.contains(&n) {
         return Some((n, Expected::Constant(u64::from(word >> 10 & 0xfff))));
     }
     None
@@ -148,22 +243,31 @@ fn comparison(word: u32, loaded: &[u32]) -> Option<(u32, Expected)> {
 mod tests {
     use super::*;
 
+    /// The sequence whose load is the word of this number, at 0x1000.
+    fn at(load: usize, words: &[u32]) -> Option<Sequence> {
+        let first = 0x1000 - 4 * load as u64;
+        let word = |at: Va| words.get(usize::try_from(at.checked_sub(first)? / 4).ok()?).copied();
+        sequence(&Decoder::new(), 0x1000, word)
+    }
+
     fn of(words: &[u32]) -> Option<Sequence> {
-        sequence(&Decoder::new(), 0x1000, words)
+        at(0, words)
     }
 
     #[test]
     fn what_compilers_write() {
         // ldxr w0, [x1]; add w2, w0, w3; stxr w4, w2, [x1]; cbnz w4, 0x1000; ret
         let add = of(&[0x885f_7c20, 0x0b03_0002, 0x8804_7c22, 0x35ff_ffa4, asm::RET]).unwrap();
-        assert_eq!((add.kind, add.words.len(), add.store), (SequenceKind::Rmw, 4, 2));
+        assert_eq!((add.kind, add.store, add.next), (SequenceKind::Rmw, 2, 0x1010));
+        assert_eq!(add.words, [0x885f_7c20, 0x0b03_0002, 0x8804_7c22, 0x35ff_ffa4]);
         // ldaxr w0, [x1]; cmp w0, w2; b.ne 0x1014; stlxr w4, w3, [x1]; cbnz w4, 0x1000; ret
         let cas = of(&[0x885f_fc20, 0x6b02_001f, 0x5400_0061, 0x8804_fc23, 0x35ff_ff84, asm::RET]).unwrap();
         assert_eq!(cas.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
-        assert_eq!((cas.words.len(), cas.store), (5, 3));
-        // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]
+        assert_eq!((cas.words.len(), cas.store, cas.exits, cas.next), (5, 3, vec![(2, 0x1014)], 0x1014));
+        // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]: it is tried again all the same.
         let byte = of(&[0x085f_7c20, 0x6b22_001f, 0x5400_0041, 0x0804_7c23, asm::RET]).unwrap();
         assert_eq!(byte.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
+        assert_eq!((byte.words[4], byte.next), (0x35ff_ff84, 0x1010));
         // ldxp x0, x1, [x4]; cmp x0, x2; ccmp x1, x3, #0, eq; b.ne; stxp w5, x6, x7, [x4]
         let pair = of(&[0xc87f_0480, 0xeb02_001f, 0xfa43_0020, 0x5400_0041, 0xc825_1c86, asm::RET]).unwrap();
         let expected = [2, 3].map(|number| Expected::Register(Reg(number)));
@@ -171,12 +275,49 @@ mod tests {
     }
 
     #[test]
+    fn what_musl_has() {
+        // stlxr w1, w0, [x21]; cbz w1, 0x101c; ldaxr w20, [x21]; cmp w20, #2; b.eq 0xff8; dmb ish
+        let words = [0x8801_fea0, 0x3400_0101, 0x885f_feb4, 0x7100_0a9f, 0x54ff_ff80, 0xd503_3bbf];
+        let turned = at(2, &words).unwrap();
+        assert_eq!(turned.kind, SequenceKind::Cas(vec![Expected::Constant(2)]));
+        // ldaxr; cmp; b.ne (out); stlxr; cbnz (again)
+        let shown = [0x885f_feb4, 0x7100_0a9f, 0x54ff_ff81, 0x8801_fea0, 0x35ff_ff81];
+        assert_eq!((&turned.words[..], turned.store, turned.store_at), (&shown[..], 3, 0xff8));
+        assert_eq!((turned.exits, turned.next), (vec![(2, 0x100c)], 0x101c));
+        // ldaxr w0, [x0]; add w0, w0, #1; add x3, x1, #0x1d0; stlxr w2, w0, [x3]; cbnz w2, 0xffc
+        let words = [0x885f_fc00, 0x1100_0400, 0x9107_4023, 0x8802_fc60, 0x35ff_ff62];
+        let twice = of(&words).unwrap();
+        assert_eq!((twice.kind.clone(), twice.store_base), (SequenceKind::Rmw, (Reg(1), 0x1d0)));
+        // Its base is gone: it cannot be tried again here.
+        assert_eq!((twice.words.len(), twice.next), (4, 0x1010));
+        struct Two;
+        impl Registers for Two {
+            fn general(&self, reg: Reg) -> u64 {
+                [0x51d0, 0x5000][usize::from(reg.0)]
+            }
+            fn vector(&self, _: Reg) -> [u8; 64] {
+                [0; 64]
+            }
+        }
+        assert!(twice.is_one_place(&Two));
+        assert!(!Sequence { store_base: (Reg(1), 0x1d8), ..twice }.is_one_place(&Two));
+    }
+
+    #[test]
     fn what_they_do_not() {
-        // No store; a load between; another address; a way out that compares nothing; a call.
+        // No store; a load between; a way out that compares nothing; a call; a store to what was loaded.
         assert_eq!(of(&[0x885f_7c20, asm::RET]), None);
         assert_eq!(of(&[0x885f_7c20, 0xb940_0042, 0x8804_7c22]), None);
-        assert_eq!(of(&[0x885f_7c20, 0x8804_7c62]), None);
         assert_eq!(of(&[0x885f_7c20, 0x5400_0061, 0x8804_7c22]), None);
         assert_eq!(of(&[0x885f_7c20, 0x9400_0010, 0x8804_7c22]), None);
+        assert_eq!(of(&[0xc85f_7c21, 0xc804_7c22]), None);
+        // Half of what was loaded is compared (ldxr x0; cmp w0, w2); something else than what was loaded.
+        assert_eq!(of(&[0xc85f_7c20, 0x6b02_001f, 0x5400_0061, 0xc804_7c23]), None);
+        assert_eq!(of(&[0x885f_7c20, 0x1200_0000, 0x6b02_001f, 0x5400_0061, 0x8804_7c23]), None);
+        // Round and round: ldxr w0, [x1]; cbz w0, 0x1004.
+        assert_eq!(of(&[0x885f_7c20, 0x3400_0000, 0x8804_7c22]), None);
+        // Another address: seen where a thread gets there.
+        let elsewhere = of(&[0x885f_7c20, 0x8804_7c62]).unwrap();
+        assert_eq!((elsewhere.base, elsewhere.store_base), (Reg(1), (Reg(3), 0)));
     }
 }

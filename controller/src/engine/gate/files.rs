@@ -3,7 +3,7 @@
 
 use super::asm::Va;
 use super::patch::{self, Gate, List};
-use super::scan;
+use super::{elf, qemu, scan};
 use crate::engine::modules::{Binary, Library};
 use crate::engine::{EngineError, EngineOptions};
 use crate::inspect::files::{MAX_BINARY, read_shared};
@@ -30,6 +30,16 @@ pub(super) struct Copy {
     pub(super) linker: bool,
 }
 
+/// What a copy is for.
+enum Purpose {
+    /// For the dynamic linker, or qemu, to open.
+    Opened,
+    /// For the kernel to execute, with the copy of a dynamic linker if it wants one.
+    Executed { linker: Option<String> },
+    /// For the kernel to execute another one with.
+    Linker,
+}
+
 /// All copies so far, and their gates.
 #[derive(Default)]
 pub(super) struct Files {
@@ -46,10 +56,39 @@ impl Files {
         library: &mut Library,
         options: &EngineOptions,
     ) -> Result<Option<String>, EngineError> {
+        self.known_or_made(path, &Purpose::Opened, library, options)
+    }
+
+    /// The copy of a program for the kernel to execute. It names a copy of its dynamic linker.
+    pub(super) fn program(
+        &mut self,
+        path: &str,
+        library: &mut Library,
+        options: &EngineOptions,
+    ) -> Result<String, EngineError> {
+        let linker = match qemu::interpreter(Path::new(path)) {
+            Some(linker) => {
+                let copy = self.known_or_made(&linker, &Purpose::Linker, library, options)?;
+                let missing = || format!("{path}: its dynamic linker {linker} is not here");
+                Some(copy.ok_or_else(|| EngineError::Unsupported(missing()))?)
+            }
+            None => None,
+        };
+        let copy = self.known_or_made(path, &Purpose::Executed { linker }, library, options)?;
+        copy.ok_or_else(|| EngineError::Input(format!("{path}: no program for AArch64")))
+    }
+
+    fn known_or_made(
+        &mut self,
+        path: &str,
+        purpose: &Purpose,
+        library: &mut Library,
+        options: &EngineOptions,
+    ) -> Result<Option<String>, EngineError> {
         let number = match self.known.get(path) {
             Some(known) => *known,
             None => {
-                let number = self.make(path, library, options)?;
+                let number = self.make(path, purpose, library, options)?;
                 self.known.insert(path.to_owned(), number);
                 number
             }
@@ -61,6 +100,7 @@ impl Files {
     fn make(
         &mut self,
         path: &str,
+        purpose: &Purpose,
         library: &mut Library,
         options: &EngineOptions,
     ) -> Result<Option<usize>, EngineError> {
@@ -78,9 +118,19 @@ impl Files {
         let Some(binary) = library.binary(path, options)? else { return Ok(None) };
         let found = scan::scan(&binary);
         let number = self.copies.len();
-        let patched = patch::patch(path, &bytes, &found, number, &mut List { gates: &mut self.gates })?;
+        let mut patched = patch::patch(path, &bytes, &found, number, &mut List { gates: &mut self.gates })?;
+        let fits = match purpose {
+            Purpose::Opened | Purpose::Executed { linker: None } => true,
+            Purpose::Executed { linker: Some(linker) } => elf::set_interpreter(&mut patched.bytes, linker),
+            Purpose::Linker => elf::unfold(&mut patched.bytes),
+        };
+        if !fits {
+            return Err(EngineError::Unsupported(format!("{path}: segments that the kernel would not load")));
+        }
         let mut copy = memory_file(&format!("{NAME}{number}")).map_err(os)?;
         copy.write_all(&patched.bytes).map_err(os)?;
+        // Nobody executes what somebody may write.
+        let copy = File::open(format!("/proc/self/fd/{}", copy.as_raw_fd())).map_err(os)?;
         let patch::Patched { flag, returns, .. } = patched;
         let linker = binary.core && binary.name.starts_with("ld");
         self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, returns, linker });

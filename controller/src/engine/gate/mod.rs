@@ -1,4 +1,5 @@
-//! The gate engine: an unmodified AArch64 program in qemu-user, one thread at a time, one event at a time.
+//! The gate engine: an unmodified AArch64 program, one thread at a time, one event at a time; in qemu-user, or natively
+//! on an AArch64 machine ([`host`]).
 //!
 //! The code that qemu runs is a patched copy ([`patch`]): instructions that matter stop in the supervisor, by a system
 //! call that the kernel points out (seccomp), outside qemu's own execution loop. So threads can be held as long as one
@@ -12,8 +13,10 @@ mod access;
 mod asm;
 mod block;
 mod code;
+mod elf;
 mod exclusive;
 mod files;
+mod host;
 mod library;
 mod passage;
 mod patch;
@@ -37,7 +40,6 @@ use crate::os::launch::{self, LaunchError, Start};
 use crate::os::tick::Tick;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use wmtrace_decoder::effect::Arch;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
@@ -45,14 +47,14 @@ use wmtrace_model::strategy::Strategy;
 
 use code::Code;
 use files::Files;
+use host::Host;
 use unwind::Unwind;
 
 /// Runs executions of one program. It and the processes that it makes belong to the thread that made it.
 pub(crate) struct GateEngine {
     program: Program,
     options: EngineOptions,
-    qemu: PathBuf,
-    sysroot: Option<PathBuf>,
+    host: Host,
     library: Library,
     files: Files,
     code: Code,
@@ -68,15 +70,13 @@ impl GateEngine {
     /// Prepares to run a program. Nothing is started yet.
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<GateEngine, EngineError> {
         let os = |error: std::io::Error| EngineError::Os(error.to_string());
-        let qemu = qemu::find(options.emulator.qemu.as_deref())?;
-        let sysroot = qemu::sysroot(options.emulator.sysroot.as_deref(), &program.path)?;
+        let host = Host::find(program, &options.emulator)?;
         let affinity = launch::affinity();
         world::pin(&affinity);
         Ok(GateEngine {
             program: program.clone(),
             options: options.clone(),
-            qemu,
-            sysroot,
+            host,
             library: Library::new(Arch::Aarch64),
             files: Files::default(),
             code: Code::default(),
@@ -88,16 +88,27 @@ impl GateEngine {
         })
     }
 
-    /// Starts a qemu, stopped before its first instruction.
+    /// Starts the program, or a qemu for it, stopped before its first instruction.
     fn start(&mut self) -> Result<Tid, EngineError> {
+        /// How often a copy is tried that somebody may still write: a child of another thread's, before its own program.
+        const TRIES: u32 = 200;
         self.streams.rewind().map_err(|error| EngineError::Os(error.to_string()))?;
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("a path contains a zero byte".to_owned()))
         };
-        let (args, env) =
-            qemu::command(&self.qemu, self.sysroot.as_deref(), &self.program, self.options.entropy)?;
+        let (path, (args, env)) = match &self.host {
+            Host::Qemu { qemu, sysroot } => {
+                let command = qemu::command(qemu, sysroot.as_deref(), &self.program, self.options.entropy)?;
+                (string(qemu.as_os_str().as_bytes())?, command)
+            }
+            Host::Native => {
+                let path = self.program.path.to_string_lossy();
+                let copy = self.files.program(&path, &mut self.library, &self.options)?;
+                (string(copy.as_bytes())?, host::native_command(&self.program)?)
+            }
+        };
         let start = Start {
-            path: string(self.qemu.as_os_str().as_bytes())?,
+            path,
             args,
             env,
             cwd: string(self.program.cwd.as_os_str().as_bytes())?,
@@ -106,9 +117,23 @@ impl GateEngine {
             stderr: &self.streams.stderr,
             gates: true,
         };
-        launch::launch(&start).map_err(|error| match error {
+        let mut started = launch::launch(&start);
+        for _ in 0..TRIES {
+            match &started {
+                Err(LaunchError::Exec(error)) if error.raw_os_error() == Some(libc::ETXTBSY) => {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                    started = launch::launch(&start);
+                }
+                _ => break,
+            }
+        }
+        started.map_err(|error| match error {
             LaunchError::Exec(error) => {
-                EngineError::Input(format!("cannot run {}: {error}", self.qemu.display()))
+                let what = match &self.host {
+                    Host::Qemu { qemu, .. } => qemu.display(),
+                    Host::Native => self.program.path.display(),
+                };
+                EngineError::Input(format!("cannot run {what}: {error}"))
             }
             error @ (LaunchError::Fork(_) | LaunchError::Trace(_)) => EngineError::Os(error.to_string()),
         })

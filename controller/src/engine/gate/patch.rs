@@ -11,6 +11,7 @@
 
 use super::asm::{self, Va};
 use super::block;
+use super::elf::{ALIGN, Elf};
 use super::exclusive::Sequence;
 use super::scan::{Found, Wanted};
 use crate::engine::EngineError;
@@ -71,9 +72,6 @@ pub(super) struct Patched {
     /// Where functions return to whose end matters.
     pub(super) returns: Va,
 }
-
-/// The alignment of the new segment: the largest page that AArch64 has.
-const ALIGN: u64 = 0x1_0000;
 
 /// The most gates of all files together.
 pub(super) const MOST: usize = 1 << 24;
@@ -170,13 +168,8 @@ impl Writer {
             return if moved { Ok(Vec::new()) } else { Err(TooFar) };
         };
         let start = self.words.len();
-        let back = found.at + 4 * sequence.words.len() as u64;
         self.words.extend(&sequence.words);
-        let targets = sequence.words.iter().enumerate().filter_map(|(index, &word)| {
-            let target = asm::target(word, found.at + 4 * index as u64)?;
-            (!(found.at..back).contains(&target)).then_some((start + index, target))
-        });
-        Ok(targets.collect())
+        Ok(sequence.exits.iter().map(|(index, target)| (start + index, *target)).collect())
     }
 
     /// A branch of a sequence leads here. Those that sequences have keep their distance in bits 5 to 23.
@@ -201,11 +194,10 @@ impl Writer {
     fn stub(&mut self, found: &Found, file: usize, list: &mut List<'_>) -> Result<Va, TooFar> {
         let kind = found.kind();
         let (entry, exec) = self.stop(list.number(), kind.always())?;
-        let length = match &found.wanted {
-            Wanted::Exclusive(sequence) => 4 * sequence.words.len() as u64,
-            _ => 4,
+        let back = match &found.wanted {
+            Wanted::Exclusive(sequence) => sequence.next,
+            _ => found.at + 4,
         };
-        let back = found.at + length;
         let slot = list.gates.len();
         let is_call = matches!(kind, Kind::Svc);
         let at = found.at;
@@ -285,93 +277,4 @@ pub(super) fn patch(
     let stubs: Vec<u8> = writer.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     elf.append(spare, base, &stubs);
     Ok(Patched { bytes: elf.bytes, flag, returns })
-}
-
-/// An ELF file under change (`elf(5)`).
-struct Elf {
-    bytes: Vec<u8>,
-}
-
-/// A program header of a segment.
-struct Segment {
-    addr: u64,
-    offset: u64,
-    file: u64,
-    memory: u64,
-}
-
-const PT_LOAD: u32 = 1;
-const PT_NOTE: u32 = 4;
-const PT_GNU_RELRO: u32 = 0x6474_e552;
-const PT_GNU_PROPERTY: u32 = 0x6474_e553;
-const HEADER: usize = 56;
-
-impl Elf {
-    fn u16_at(&self, at: usize) -> u16 {
-        self.bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
-    }
-
-    fn u64_at(&self, at: usize) -> u64 {
-        self.bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
-    }
-
-    /// Where the program headers are in the file.
-    fn headers(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
-        let (table, count) = (self.u64_at(32) as usize, usize::from(self.u16_at(56)));
-        let fits = self.u16_at(54) == HEADER as u16
-            && table.checked_add(count * HEADER).is_some_and(|end| end <= self.bytes.len());
-        (0..if fits { count } else { 0 }).map(move |index| table + index * HEADER)
-    }
-
-    fn kind(&self, header: usize) -> u32 {
-        self.u64_at(header) as u32
-    }
-
-    fn loads(&self) -> impl Iterator<Item = Segment> {
-        self.headers().filter(|&at| self.kind(at) == PT_LOAD).map(|at| Segment {
-            offset: self.u64_at(at + 8),
-            addr: self.u64_at(at + 16),
-            file: self.u64_at(at + 32),
-            memory: self.u64_at(at + 40),
-        })
-    }
-
-    /// A header that the program runs without: notes, or what only makes memory read-only.
-    fn spare(&self) -> Option<usize> {
-        [PT_NOTE, PT_GNU_PROPERTY, PT_GNU_RELRO]
-            .into_iter()
-            .find_map(|kind| self.headers().rev().find(|&at| self.kind(at) == kind))
-    }
-
-    fn set_word(&mut self, addr: Va, word: u32) -> Option<()> {
-        let segment = self.loads().find(|it| (it.addr..it.addr.saturating_add(it.file)).contains(&addr))?;
-        let at = usize::try_from(addr - segment.addr + segment.offset).ok()?;
-        self.bytes.get_mut(at..at + 4)?.copy_from_slice(&word.to_le_bytes());
-        Some(())
-    }
-
-    /// The spare header becomes a segment of code at `addr`, behind the other segments in the table as in memory.
-    fn append(&mut self, spare: usize, addr: Va, content: &[u8]) {
-        const READ_EXECUTE: u32 = 5;
-        let offset = (self.bytes.len() as u64).next_multiple_of(ALIGN);
-        self.bytes.resize(offset as usize, 0);
-        self.bytes.extend_from_slice(content);
-        let length = content.len() as u64;
-        let mut header = Vec::with_capacity(HEADER);
-        header.extend(PT_LOAD.to_le_bytes());
-        header.extend(READ_EXECUTE.to_le_bytes());
-        for value in [offset, addr, addr, length, length, ALIGN] {
-            header.extend(value.to_le_bytes());
-        }
-        let last = self.headers().rfind(|&at| self.kind(at) == PT_LOAD).unwrap_or(spare);
-        // Those between it and its new place move up, or down.
-        let place = if last < spare {
-            self.bytes.copy_within(last + HEADER..spare, last + 2 * HEADER);
-            last + HEADER
-        } else {
-            self.bytes.copy_within(spare + HEADER..last + HEADER, spare);
-            last
-        };
-        self.bytes[place..place + HEADER].copy_from_slice(&header);
-    }
 }

@@ -1,5 +1,6 @@
 //! Where threads are: for reports, and for the model's sites.
 
+use super::patch::Kind;
 use super::run::Run;
 use crate::engine::sites::StackId;
 use wmtrace_model::strategy::Strategy;
@@ -29,15 +30,18 @@ impl<S: Strategy> Run<'_, S> {
         let mut calls = thread.calls.iter().rev();
         let returns =
             |ret: u64| if returns.contains(&ret) { calls.next().map(|call| call.ret) } else { None };
-        let callers = self.engine.unwind.callers(&thread.regs, read, returns);
+        let callers = self.engine.unwind.callers(&thread.regs, self.engine.host.window(), read, returns);
         let pc = thread.regs.pc;
         let callers: Vec<u64> = callers.into_iter().filter(|&ret| self.is_managed(ret)).collect();
+        // An entry of the procedure linkage table is nobody's code.
+        let import = matches!(self.engine.files.gates[thread.gate].kind, Kind::Import(_));
+        let elsewhere = import || !self.is_managed(pc);
         let mut stack = StackId::default();
-        for &ret in callers.iter().skip(usize::from(!self.is_managed(pc))).rev() {
+        for &ret in callers.iter().skip(usize::from(elsewhere)).rev() {
             stack = self.engine.sites.called(stack, ret, &self.modules);
         }
         let place = match callers.first() {
-            Some(&ret) if !self.is_managed(pc) => (ret.wrapping_sub(1), stack),
+            Some(&ret) if elsewhere => (ret.wrapping_sub(1), stack),
             _ => (pc, stack),
         };
         self.threads[index].place = Some(place);

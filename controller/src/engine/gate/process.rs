@@ -2,7 +2,6 @@
 
 use super::block::Block;
 use super::patch::Kind;
-use super::qemu::WINDOW;
 use super::run::Run;
 use super::syscalls::clone_arguments;
 use super::thread::{Mode, Slot, Thread};
@@ -14,8 +13,9 @@ use crate::engine::{End, EngineError};
 use crate::os::Tid;
 use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
-use crate::os::ptrace::{Regs, Resume, Stop, Stopped};
+use crate::os::ptrace::{FilteredCall, Resume, Stop, Stopped};
 use std::ops::Range;
+use std::path::Path;
 use wmtrace_model::op::{Addr, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
@@ -34,12 +34,14 @@ impl<S: Strategy> Run<'_, S> {
         const AT_IGNORE: u64 = 1;
         const AT_HWCAP: u64 = 16;
         const AT_RANDOM: u64 = 25;
+        const AT_EXECFN: u64 = 31;
         const AT_HWCAP2: u64 = 26;
         const AT_SYSINFO_EHDR: u64 = 33;
         self.begun = true;
         // The stack: argc, argv, 0, envp, 0, auxiliary vector.
         let sp = self.threads[index].regs.sp();
         let argc = self.memory.read_u64(sp).unwrap_or(0);
+        let name = self.memory.read_u64(sp.wrapping_add(8)).unwrap_or(0);
         let mut at = sp.wrapping_add(8 * argc.saturating_add(2));
         let mut left = 1 << 20;
         while self.memory.read_u64(at).is_some_and(|pointer| pointer != 0) && left > 0 {
@@ -60,6 +62,10 @@ impl<S: Strategy> Run<'_, S> {
             };
             if value & !known != 0 {
                 self.memory.write(at + 8, &(value & known).to_le_bytes())?;
+            }
+            // The kernel has executed a copy of ours.
+            if kind == AT_EXECFN && self.engine.host.is_native() {
+                self.memory.write(at + 8, &name.to_le_bytes())?;
             }
             if kind == AT_RANDOM {
                 let bytes =
@@ -222,7 +228,7 @@ impl<S: Strategy> Run<'_, S> {
         &mut self,
         index: Option<usize>,
         stopped: &Stopped,
-        regs: &Regs,
+        call: &FilteredCall,
     ) -> Result<(), EngineError> {
         let of_linker = index.is_some_and(|index| {
             let gate = &self.engine.files.gates.get(self.threads[index].gate);
@@ -230,27 +236,30 @@ impl<S: Strategy> Run<'_, S> {
                 matches!(gate.kind, Kind::Svc) && self.engine.files.copies[gate.file].linker
             })
         });
-        if self.begun && !of_linker {
+        let own = self.begun && !of_linker;
+        if own && !self.engine.host.is_native() {
             return Ok(());
         }
-        let plain = regs.orig_rax != libc::SYS_openat as u64;
-        let (directory, at) = if plain { (libc::AT_FDCWD, regs.rdi) } else { (regs.rdi as i32, regs.rsi) };
-        let path = self.host.c_string(at, libc::PATH_MAX as usize);
+        // `open` has no directory.
+        let which = usize::from(call.number == libc::SYS_openat);
+        let directory = if which == 0 { libc::AT_FDCWD } else { call.args[0] as i32 };
+        let path = self.host.c_string(call.args[which], libc::PATH_MAX as usize);
         let Ok(path) = String::from_utf8(path) else { return Ok(()) };
         if directory != libc::AT_FDCWD && !path.starts_with('/') {
             return Ok(());
         }
         let path = self.engine.program.cwd.join(path).to_string_lossy().into_owned();
+        let is_own_file = self.is_own_file(Path::new(&path));
         let engine = &mut *self.engine;
-        let Some(copy) = engine.files.copy(&path, &mut engine.library, &engine.options)? else {
-            return Ok(());
+        let instead = match own {
+            true => is_own_file.then(|| engine.program.path.to_string_lossy().into_owned()),
+            false => engine.files.copy(&path, &mut engine.library, &engine.options)?,
         };
+        let Some(copy) = instead else { return Ok(()) };
         // Below the stack, and what lies there of leaf functions.
-        let place = (regs.rsp - 1024) & !15;
+        let place = call.sp.saturating_sub(1024) & !15;
         self.host.write(place, &[copy.as_bytes(), &[0]].concat())?;
-        let mut regs = *regs;
-        *if plain { &mut regs.rdi } else { &mut regs.rsi } = place;
-        Ok(stopped.set_regs(&regs)?)
+        Ok(stopped.set_argument(which, place)?)
     }
 
     /// A process that the program has made has stopped: it goes on, natively.
@@ -277,8 +286,8 @@ impl<S: Strategy> Run<'_, S> {
             }
             // At a gate: what it does is no business of the model. Its gates are open from now on.
             Stop::Filtered => {
-                let regs = Stopped::new(tid).regs()?;
-                let gate = (regs.orig_rax == libc::SYS_write as u64).then(|| gate(regs.rdi)).flatten();
+                let call = Stopped::new(tid).filtered_call()?;
+                let gate = (call.number == libc::SYS_write).then(|| gate(call.args[0])).flatten();
                 let gate = gate.and_then(|number| self.engine.files.gates.get(number as usize));
                 if gate.is_some_and(|gate| matches!(gate.kind, Kind::Return)) {
                     let what = "a process that was made inside a function of the C runtime";
@@ -295,7 +304,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     fn open_child(&self, tid: Tid) {
-        let Ok(memory) = ProcessMemory::open_window(tid, WINDOW) else { return };
+        let Ok(memory) = ProcessMemory::open_window(tid, self.engine.host.window()) else { return };
         for (&file, bias) in &self.biases {
             let at = self.engine.files.copies[file].flag.wrapping_add(*bias);
             let mut now = [0; 4];
@@ -306,17 +315,39 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// The thread goes, and is waited for.
+    /// The thread is no more to the model.
     pub(super) fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
         let site = self.site_here(index, What::call("exit"));
         self.threads[index].calls.clear();
         self.machine.exit(self.threads[index].id, site);
+        if !self.threads[index].gone {
+            self.goes(index)?;
+        }
+        self.threads[index].mode = Mode::Ended;
+        Ok(())
+    }
+
+    /// The way from a thread's gate leads over its stack, and in the end the kernel stores to memory: both must be over
+    /// before others learn that it ends. If there are others.
+    pub(super) fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError> {
+        let is_there = |thread: &Thread| thread.mode != Mode::Ended && !thread.gone;
+        if self.threads.iter().filter(|thread| is_there(thread)).count() > 1 {
+            self.goes(index)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The thread goes, and is waited for.
+    fn goes(&mut self, index: usize) -> Result<(), EngineError> {
+        // Where it was, while its stack is there.
+        self.here(index);
+        self.threads[index].gone = true;
         self.threads[index].slot = Some(Slot::Post);
         self.start(index)?;
-        self.threads[index].mode = Mode::Ended;
         let tid = self.threads[index].tid;
         // The memory of a thread that has ended is gone, even if it was the first one.
-        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended)
+        if let Some(alive) = self.threads.iter().find(|thread| thread.mode != Mode::Ended && !thread.gone)
             && self.memory.thread() == tid
         {
             self.memory.look_through(alive.tid);

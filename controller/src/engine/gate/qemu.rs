@@ -60,7 +60,7 @@ pub(super) fn sysroot(wanted: Option<&Path>, program: &Path) -> Result<Option<Pa
 }
 
 /// The dynamic linker that a program asks for (PT_INTERP).
-fn interpreter(program: &Path) -> Option<String> {
+pub(super) fn interpreter(program: &Path) -> Option<String> {
     let bytes = std::fs::read(program).ok()?;
     let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?));
     let (table, count) = (u64_at(32)? as usize, u64_at(56)? as u16);

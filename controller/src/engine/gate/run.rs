@@ -2,7 +2,6 @@
 //! machine is [`crate::engine::schedule`]'s.
 
 use super::GateEngine;
-use super::qemu::WINDOW;
 use super::thread::Thread;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::Course;
@@ -10,7 +9,7 @@ use crate::engine::modules::Module;
 use crate::engine::thread::FIRST_TID;
 use crate::engine::time::Clock;
 use crate::engine::{End, EngineError, Outcome};
-use crate::os::memory::ProcessMemory;
+use crate::os::memory::{ProcessMemory, Window};
 use crate::os::proc::Mapping;
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
@@ -26,7 +25,7 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) process: Tid,
     /// The program's memory, by its own addresses.
     pub(super) memory: ProcessMemory,
-    /// qemu's.
+    /// That of qemu, which natively is the same.
     pub(super) host: ProcessMemory,
     pub(super) modules: Vec<Module>,
     /// What is added to the addresses of each copy, as far as it has been loaded.
@@ -65,7 +64,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             match ptrace::wait_any(true) {
                 Some((tid, Stop::Exec)) if tid == process => break,
                 Some((tid, Stop::Exited(_) | Stop::Killed(_))) if tid == process => {
-                    return Err(EngineError::Os("qemu was killed before it began".to_owned()));
+                    return Err(EngineError::Os("a process was killed before it began".to_owned()));
                 }
                 Some((tid, _)) => Stopped::new(tid).resume(Resume::Free, 0)?,
                 None if crate::os::interrupt::requested() => {
@@ -77,7 +76,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             }
         }
         let mut run = Run {
-            memory: ProcessMemory::open_window(process, WINDOW)?,
+            memory: ProcessMemory::open_window(process, engine.host.window())?,
             host: ProcessMemory::open(process)?,
             course: Course::new(clock, &engine.options),
             engine,
@@ -107,11 +106,14 @@ impl<'e, S: Strategy> Run<'e, S> {
         if !self.begun && matches!(outcome.end, End::Exited(_) | End::Killed { .. }) {
             let said = String::from_utf8_lossy(&outcome.stderr);
             let said = said.lines().next().unwrap_or("nothing");
+            let who = self.engine.host.name();
             return Err(EngineError::Unsupported(format!(
-                "qemu did not start the program, and said: {said}"
+                "{who} did not start the program, and said: {said}"
             )));
         }
-        remove_qemus_words(&mut outcome.stderr);
+        if !self.engine.host.is_native() {
+            remove_qemus_words(&mut outcome.stderr);
+        }
         Ok(outcome)
     }
 
@@ -129,10 +131,11 @@ impl<'e, S: Strategy> Run<'e, S> {
     /// The mappings of the program's memory, by its own addresses, with the names of the files that were copied.
     pub(super) fn mappings(&self) -> Vec<Mapping> {
         let all = proc::mappings(self.memory.thread()).into_iter();
-        all.filter(|mapping| mapping.start >= WINDOW.base && mapping.end <= WINDOW.base + WINDOW.len)
+        let Window { base, len } = self.engine.host.window();
+        all.filter(|mapping| mapping.start >= base && mapping.end <= base + len)
             .map(|mapping| {
                 let copy = self.engine.files.mapped(&mapping);
-                let (start, end) = (mapping.start - WINDOW.base, mapping.end - WINDOW.base);
+                let (start, end) = (mapping.start - base, mapping.end - base);
                 let name = copy.map_or_else(
                     || mapping.name.clone(),
                     |number| self.engine.files.copies[number].path.clone(),

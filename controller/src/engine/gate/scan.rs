@@ -196,19 +196,7 @@ fn imports(binary: &Binary, start: Va, words: &[u32], put: &mut impl FnMut(Va, u
 /// Data among the code: start and end.
 fn data(image: &Image) -> BTreeMap<Va, Va> {
     let mut data = BTreeMap::new();
-    let (symbols, strings) = (image.section(".symtab"), image.section(".strtab"));
-    let mut marks: BTreeMap<Va, bool> = BTreeMap::new();
-    if let (Some(symbols), Some(strings)) = (&symbols, &strings) {
-        for symbol in symbols.bytes().chunks_exact(24) {
-            let word = |at: usize| u64::from_le_bytes(symbol[at..at + 8].try_into().expect("eight bytes"));
-            let name = (word(0) & 0xffff_ffff) as usize;
-            match strings.bytes().get(name..name + 2) {
-                Some(b"$d") => marks.insert(word(8), true),
-                Some(b"$x") => marks.insert(word(8), false),
-                _ => continue,
-            };
-        }
-    }
+    let marks = image.marks();
     for code in image.code() {
         let mut begun = None;
         for (&at, &is_data) in marks.range(code.addr..code.end()) {
@@ -298,7 +286,8 @@ impl Stretch<'_> {
             return (word >> 16 != 0).then_some(Wanted::Insn { accesses: false });
         };
         if effect.unit == Unit::BeginsExclusive {
-            let known = sequence(self.decoder, at, &self.words[index..]);
+            let word_at = |at: Va| self.words.get((at.checked_sub(self.start)? / 4) as usize).copied();
+            let known = sequence(self.decoder, at, word_at);
             return Some(match known {
                 Some(sequence) => Wanted::Exclusive(Rc::new(sequence)),
                 None => Wanted::Insn { accesses: true },

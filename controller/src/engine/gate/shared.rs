@@ -73,6 +73,10 @@ impl<S: Strategy> Execution for Run<'_, S> {
 
     fn about_to_end(&mut self, _: usize) {}
 
+    fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError> {
+        Run::leaves_for_good(self, index)
+    }
+
     fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
         Run::has_ended(self, index)
     }

@@ -1,7 +1,6 @@
 //! Stops of the program's threads: at gates, for signals, and at their beginning and end.
 
 use super::block::{Block, SIZE};
-use super::qemu::WINDOW;
 use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::execution::Execution as _;
@@ -85,7 +84,7 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 if let Some(index) = index {
                     self.by_tid.remove(&tid);
-                    if self.threads[index].mode != Mode::Ended {
+                    if !self.threads[index].gone {
                         // Not by a system call that we saw.
                         self.threads[index].mode = Mode::Ended;
                     }
@@ -110,17 +109,17 @@ impl<S: Strategy> Run<'_, S> {
 
     /// A system call that the filter points out: a gate, or a file is opened.
     fn filtered(&mut self, tid: Tid, index: Option<usize>, stopped: Stopped) -> Result<(), EngineError> {
-        let regs = stopped.regs()?;
-        if regs.orig_rax != libc::SYS_write as u64 {
-            self.opens(index, &stopped, &regs)?;
+        let call = stopped.filtered_call()?;
+        if call.number != libc::SYS_write {
+            self.opens(index, &stopped, &call)?;
             return Ok(stopped.resume(Resume::Free, 0)?);
         }
-        let Some(number) = crate::os::launch::gate(regs.rdi) else {
+        let Some(number) = crate::os::launch::gate(call.args[0]) else {
             return Ok(stopped.resume(Resume::Free, 0)?);
         };
         let number = number as usize;
         let known = self.engine.files.gates.get(number).map(|gate| gate.file);
-        let (Some(file), Some(at)) = (known, regs.rsi.checked_sub(WINDOW.base)) else {
+        let (Some(file), Some(at)) = (known, call.args[1].checked_sub(self.engine.host.window().base)) else {
             return Err(EngineError::Unsupported("a write to a descriptor that is a gate's".to_owned()));
         };
         let bytes = self.memory.read_some(at, SIZE + STACK);
@@ -157,7 +156,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
         let fault = (faults && info.si_code > 0).then(|| ptrace::fault_address(&info));
-        self.threads[index].fault = fault.map(|at| at.wrapping_sub(WINDOW.base));
+        self.threads[index].fault = fault.map(|at| at.wrapping_sub(self.engine.host.window().base));
         if faults {
             self.threads[index].must_fault = false;
         } else {

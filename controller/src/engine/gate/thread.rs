@@ -46,6 +46,8 @@ pub(super) struct Thread {
     pub(super) top: u64,
     /// The kernel has begun to end it.
     pub(super) exiting: bool,
+    /// It has gone through its last system call, which the model may have to hear of yet.
+    pub(super) gone: bool,
     /// Its instruction accesses memory that it may not: if it gets through, we were wrong.
     pub(super) must_fault: bool,
     /// Gates that it has passed since its last operation.
@@ -80,6 +82,7 @@ impl Thread {
             before: Vec::new(),
             top: 0,
             exiting: false,
+            gone: false,
             must_fault: false,
             passed: 0,
         }

@@ -1,8 +1,8 @@
 //! The calls that led to where a thread is, by unwind information.
 
 use super::block::Block;
-use super::qemu::WINDOW;
 use crate::engine::modules::Module;
+use crate::os::memory::Window;
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
 
@@ -51,14 +51,15 @@ impl Unwind {
         }
     }
 
-    /// Where the calls under way return to, innermost first. `returns` tells what a return address of ours stands for.
+    /// Where the calls under way return to, innermost first. All addresses are in the window; `returns` tells what a return address of ours stands for.
     pub(super) fn callers(
         &mut self,
         regs: &Block,
+        window: Window,
         mut read: impl FnMut(u64) -> Option<u64>,
         mut returns: impl FnMut(u64) -> Option<u64>,
     ) -> Vec<u64> {
-        let mask = PtrAuthMask::from_max_known_address(WINDOW.len);
+        let mask = PtrAuthMask::from_max_known_address(window.len);
         let mut at = UnwindRegsAarch64::new_with_ptr_auth_mask(mask, regs.x(30), regs.sp(), regs.x(29));
         let mut address = FrameAddress::from_instruction_pointer(regs.pc);
         let mut read = |addr: u64| read(addr).ok_or(());

@@ -32,9 +32,9 @@ mod unwind;
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use crate::os::Tid;
 use crate::os::launch::{self, LaunchError, Start};
 use crate::os::tick::Tick;
-use crate::os::{OsError, Tid};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use wmtrace_decoder::effect::Arch;
@@ -138,11 +138,5 @@ impl Sites for StepEngine {
 
     fn modules(&self) -> Vec<ModuleInfo> {
         self.library.infos()
-    }
-}
-
-impl From<OsError> for EngineError {
-    fn from(error: OsError) -> EngineError {
-        EngineError::Os(error.to_string())
     }
 }

@@ -74,6 +74,10 @@ impl<S: Strategy> Execution for Run<'_, S> {
         self.leaves_stack(index);
     }
 
+    fn leaves_for_good(&mut self, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     fn has_ended(&mut self, index: usize) -> Result<(), EngineError> {
         Run::has_ended(self, index)
     }

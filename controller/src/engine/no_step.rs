@@ -1,0 +1,34 @@
+//! In the place of the step engine on machines that do not run x86-64's programs.
+
+use super::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use wmtrace_model::machine::Machine;
+use wmtrace_model::op::Site;
+use wmtrace_model::strategy::Strategy;
+
+/// There is none.
+pub(crate) enum StepEngine {}
+
+impl StepEngine {
+    pub(crate) fn new(program: &Program, _: &EngineOptions) -> Result<StepEngine, EngineError> {
+        let path = program.path.display();
+        Err(EngineError::Unsupported(format!(
+            "{path}: a program for x86-64, which this machine does not run"
+        )))
+    }
+}
+
+impl Engine for StepEngine {
+    fn execute<S: Strategy>(&mut self, _: &mut Machine<S>) -> Result<Outcome, EngineError> {
+        match *self {}
+    }
+}
+
+impl Sites for StepEngine {
+    fn site(&self, _: Site) -> SiteInfo {
+        match *self {}
+    }
+
+    fn modules(&self) -> Vec<ModuleInfo> {
+        match *self {}
+    }
+}
