@@ -83,9 +83,9 @@ impl<S: Strategy> Run<'_, S> {
         if !self.engine.shortcuts {
             return None;
         }
-        let signals = self.course.expects_signals
-            || !self.course.children.is_empty()
-            || self.threads[index].signal != 0;
+        let thread = &self.threads[index];
+        let signals = self.course.has_timers || !self.course.children.is_empty();
+        let signals = signals || thread.may_be_hit || thread.signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);
         insn.simple.filter(|_| !signals)
