@@ -229,6 +229,12 @@ pub(crate) fn kill(process: Tid) {
     let _ = nix::sys::signal::kill(process.pid(), Signal::SIGKILL);
 }
 
+/// Sends a signal to one thread.
+pub(crate) fn send(process: Tid, tid: Tid, signal: i32) {
+    // SAFETY: a system call on numbers.
+    unsafe { libc::syscall(libc::SYS_tgkill, process.0, tid.0, signal) };
+}
+
 /// The address that a fault is about.
 pub(crate) fn fault_address(info: &libc::siginfo_t) -> u64 {
     // SAFETY: reads an integer that every signal of the processor carries; for others it is some other integer.

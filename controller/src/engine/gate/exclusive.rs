@@ -22,6 +22,18 @@ pub(super) struct Sequence {
     pub(super) store: usize,
 }
 
+impl Sequence {
+    /// The register that says whether the store has failed.
+    pub(super) fn status(&self) -> u32 {
+        self.words[self.store] >> 16 & 31
+    }
+
+    /// Whether it goes on by itself when the store has failed: else the program sees that.
+    pub(super) fn is_loop(&self) -> bool {
+        self.words.len() > self.store + 1
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum SequenceKind {
     /// It stores whatever it has loaded.
@@ -160,10 +172,11 @@ mod tests {
         // ldaxr w0, [x1]; cmp w0, w2; b.ne 0x1014; stlxr w4, w3, [x1]; cbnz w4, 0x1000; ret
         let cas = of(&[0x885f_fc20, 0x6b02_001f, 0x5400_0061, 0x8804_fc23, 0x35ff_ff84, asm::RET]).unwrap();
         assert_eq!(cas.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
-        assert_eq!((cas.words.len(), cas.store), (5, 3));
+        assert_eq!((cas.words.len(), cas.store, cas.is_loop(), cas.status()), (5, 3, true, 4));
         // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]
         let byte = of(&[0x085f_7c20, 0x6b22_001f, 0x5400_0041, 0x0804_7c23, asm::RET]).unwrap();
         assert_eq!(byte.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
+        assert!(!byte.is_loop());
         // ldxp x0, x1, [x4]; cmp x0, x2; ccmp x1, x3, #0, eq; b.ne; stxp w5, x6, x7, [x4]
         let pair = of(&[0xc87f_0480, 0xeb02_001f, 0xfa43_0020, 0x5400_0041, 0xc825_1c86, asm::RET]).unwrap();
         let expected = [2, 3].map(|number| Expected::Register(Reg(number)));

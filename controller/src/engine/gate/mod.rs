@@ -13,7 +13,9 @@ mod asm;
 mod block;
 mod code;
 mod exclusive;
+mod exec;
 mod files;
+mod islands;
 mod library;
 mod passage;
 mod patch;
@@ -94,8 +96,8 @@ impl GateEngine {
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("a path contains a zero byte".to_owned()))
         };
-        let (args, env) =
-            qemu::command(&self.qemu, self.sysroot.as_deref(), &self.program, self.options.entropy)?;
+        let command = qemu::Command::new(&self.program);
+        let (args, env) = command.of_qemu(&self.qemu, self.sysroot.as_deref(), self.options.entropy)?;
         let start = Start {
             path: string(self.qemu.as_os_str().as_bytes())?,
             args,
