@@ -62,10 +62,17 @@ pub(crate) struct FilteredCall {
     pub(crate) sp: u64,
 }
 
-/// The register of a system call's first or second argument.
+/// The register of a system call's argument.
 #[cfg(target_arch = "x86_64")]
 fn argument(regs: &mut Regs, number: usize) -> &mut u64 {
-    if number == 0 { &mut regs.rdi } else { &mut regs.rsi }
+    match number {
+        0 => &mut regs.rdi,
+        1 => &mut regs.rsi,
+        2 => &mut regs.rdx,
+        3 => &mut regs.r10,
+        4 => &mut regs.r8,
+        _ => &mut regs.r9,
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -270,6 +277,12 @@ pub(crate) fn interrupt(tid: Tid) {
 /// Ends a process at once.
 pub(crate) fn kill(process: Tid) {
     let _ = nix::sys::signal::kill(process.pid(), Signal::SIGKILL);
+}
+
+/// Sends a signal to one thread.
+pub(crate) fn send(process: Tid, tid: Tid, signal: i32) {
+    // SAFETY: a system call on numbers.
+    unsafe { libc::syscall(libc::SYS_tgkill, process.0, tid.0, signal) };
 }
 
 /// The address that a fault is about.

@@ -15,8 +15,10 @@ mod block;
 mod code;
 mod elf;
 mod exclusive;
+mod exec;
 mod files;
 mod host;
+mod islands;
 mod library;
 mod passage;
 mod patch;
@@ -98,7 +100,8 @@ impl GateEngine {
         };
         let (path, (args, env)) = match &self.host {
             Host::Qemu { qemu, sysroot } => {
-                let command = qemu::command(qemu, sysroot.as_deref(), &self.program, self.options.entropy)?;
+                let command = qemu::Command::new(&self.program);
+                let command = command.of_qemu(qemu, sysroot.as_deref(), self.options.entropy)?;
                 (string(qemu.as_os_str().as_bytes())?, command)
             }
             Host::Native => {
