@@ -6,6 +6,7 @@ use super::syscalls::name;
 use super::thread::Mode;
 use super::{End, EngineError, Outcome, ThreadState};
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
+use wmtrace_model::op::Site;
 
 pub(super) trait Ending: Execution {
     /// Runs the execution to its end, whatever that is, and leaves no process behind.
@@ -65,6 +66,25 @@ pub(super) trait Ending: Execution {
                 None => {}
             }
         }
+    }
+
+    /// The process runs another program now: this thread is the only one that is left.
+    fn replaced(&mut self, index: usize, site: Site) {
+        let it = self.parts();
+        for other in (0..it.threads.len()).filter(|&other| other != index) {
+            let thread = &mut it.threads[other];
+            if thread.mode == Mode::Ended {
+                continue;
+            }
+            if thread.mode == Mode::Asleep {
+                it.machine.interrupt(thread.id);
+            }
+            it.course.clock.cancel(other);
+            it.machine.exit(thread.id, site);
+            (thread.mode, thread.stopped) = (Mode::Ended, None);
+        }
+        it.machine.alone(it.threads[index].id, site);
+        it.course.heap.clear();
     }
 
     /// What each thread was doing at the end.

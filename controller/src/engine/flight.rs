@@ -26,7 +26,11 @@ pub(super) enum PartKind {
     Load,
     Store,
     Rmw,
-    Cas { expected: Value },
+    /// A compare-and-swap; a weak one may fail for no reason.
+    Cas {
+        expected: Value,
+        weak: bool,
+    },
 }
 
 impl Part {
@@ -36,7 +40,7 @@ impl Part {
             PartKind::Load => Op::Load { at, order },
             PartKind::Store => Op::Store { at, order },
             PartKind::Rmw => Op::Rmw { at, order },
-            PartKind::Cas { expected } => Op::Cas { at, order, failure, expected, weak: false },
+            PartKind::Cas { expected, weak } => Op::Cas { at, order, failure, expected, weak },
         }
     }
 }

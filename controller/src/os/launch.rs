@@ -42,7 +42,7 @@ pub(crate) struct Start<'a> {
     pub(crate) stdin: &'a File,
     pub(crate) stdout: &'a File,
     pub(crate) stderr: &'a File,
-    /// It stops (`Stop::Filtered`) at each `write` to a descriptor that is a [`gate`], and at each `open`.
+    /// It stops (`Stop::Filtered`) at each `write` to a descriptor that is a [`gate`], and at each `open` and `execve`.
     pub(crate) gates: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn gate(descriptor: u64) -> Option<u32> {
 }
 
 /// The filter of system calls behind [`Start::gates`].
-fn filter() -> [libc::sock_filter; 10] {
+fn filter() -> [libc::sock_filter; 12] {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const EQUALS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
@@ -67,9 +67,11 @@ fn filter() -> [libc::sock_filter; 10] {
     let line = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     [
         line(LOAD, NUMBER, 0, 0),
-        line(EQUALS, libc::SYS_write as u32, 3, 0),
-        line(EQUALS, libc::SYS_openat as u32, 5, 0),
-        line(EQUALS, SYS_open as u32, 4, 0),
+        line(EQUALS, libc::SYS_write as u32, 5, 0),
+        line(EQUALS, libc::SYS_openat as u32, 7, 0),
+        line(EQUALS, SYS_open as u32, 6, 0),
+        line(EQUALS, libc::SYS_execve as u32, 5, 0),
+        line(EQUALS, libc::SYS_execveat as u32, 4, 0),
         line(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
         line(LOAD, ARGUMENT, 0, 0),
         line(AND, 0xff00_0000, 0, 0),
@@ -118,6 +120,9 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
     }
     // If the child is gone already, waiting tells.
     let _ = File::from(go_write).write_all(&[1]);
+    if start.gates {
+        pass_filter(child);
+    }
     let mut errno = [0; 4];
     match File::from(failed_read).read_exact(&mut errno) {
         // The pipe was closed by the exec.
@@ -130,6 +135,21 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
                 }
             }
             Err(LaunchError::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))))
+        }
+    }
+}
+
+/// The first `execve` is our own.
+fn pass_filter(child: Tid) {
+    loop {
+        let stop = ptrace::wait_one(child);
+        if matches!(stop, None | Some(ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_))) {
+            return;
+        }
+        // If it is gone meanwhile, waiting tells.
+        let _ = ptrace::Stopped::new(child).resume(ptrace::Resume::Free, 0);
+        if stop == Some(ptrace::Stop::Filtered) {
+            return;
         }
     }
 }

@@ -43,6 +43,13 @@ fn odd() {
     check("odd");
 }
 
+/// Everything at once, while other threads are held.
+#[test]
+fn stress() {
+    let source = Source::named("stress/stress.c");
+    is_clean(&source, source.usual(), executions().div_ceil(20), &["pctwm", "random"]).unwrap();
+}
+
 /// Static, stripped, position-dependent and musl programs, other compilers, no optimisation.
 #[test]
 fn flavours() {

@@ -16,6 +16,7 @@ use crate::engine::execution::Execution as _;
 use crate::engine::flight::{Part, PartKind, of_load, of_store};
 use crate::engine::sites::What;
 use crate::engine::time::mix;
+use crate::os::ptrace;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::regs;
 use wmtrace_decoder::effect::{AccessKind, Concrete, Registers as _, Writeback};
@@ -148,10 +149,22 @@ impl<S: Strategy> Run<'_, S> {
             access.resolve_into(&self.threads[index].regs, &mut concrete);
             for it in &mut concrete {
                 it.addr &= ADDRESS;
+                if it.kind == AccessKind::Load && self.is_patched(it.addr, it.len) {
+                    let what = "a program that looks at its own code, where that is patched";
+                    return Err(EngineError::Unsupported(format!("{}: {what}", self.place_of(index))));
+                }
                 self.sort(index, insn, number, it, &mut found);
             }
         }
         Ok(found)
+    }
+
+    /// Whether some of these bytes are branches of ours.
+    fn is_patched(&self, addr: u64, len: u64) -> bool {
+        let Some(module) = self.modules.iter().find(|module| module.contains(addr)) else { return false };
+        let copies = &self.engine.files.copies;
+        let copy = copies.iter().find(|copy| copy.path == module.binary.path);
+        copy.is_some_and(|copy| copy.differs(module.offset(addr), len))
     }
 
     /// Puts one access where it belongs.
@@ -206,7 +219,7 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 AccessKind::Rmw => {
                     let kind = match self.expected(index, insn, width as u32) {
-                        Some(expected) => PartKind::Cas { expected },
+                        Some(expected) => PartKind::Cas { expected, weak: insn.is_weak() },
                         None => PartKind::Rmw,
                     };
                     found.parts.push(part(kind, order));
@@ -444,6 +457,12 @@ impl<S: Strategy> Run<'_, S> {
             self.threads[index].flight = None;
             return Ok(());
         }
+        if let PartKind::Cas { expected, .. } = kind
+            && read == expected
+            && !how.succeeds
+        {
+            self.fail_exclusive(index);
+        }
         if writes {
             written = match kind {
                 PartKind::Store => self.part(index).value.unwrap_or(0),
@@ -463,6 +482,25 @@ impl<S: Strategy> Run<'_, S> {
         let flight = self.threads[index].flight.take().expect("an instruction is under way");
         self.tell(index, &flight.told);
         Ok(())
+    }
+
+    /// The store of a sequence that has run fails for no reason: so its status says, and memory is as it was anyway.
+    fn fail_exclusive(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let flight = thread.flight.as_ref().expect("an instruction is under way");
+        if let Some(sequence) = &flight.insn.sequence {
+            let status = sequence.status();
+            thread.regs.set_x(status, 1);
+            thread.dirty = true;
+        }
+    }
+
+    /// Signals that have waited for its instruction are sent again.
+    fn send_held(&self, index: usize) {
+        let thread = &self.threads[index];
+        for &(signal, _) in &thread.held {
+            ptrace::send(self.process, thread.tid, signal);
+        }
     }
 
     /// A load into, or a store from, one general register: done without running it.
@@ -522,7 +560,10 @@ impl<S: Strategy> Run<'_, S> {
         let before = flight.prepare(&self.memory)?;
         let number = self.threads[index].gate;
         self.threads[index].slot = Some(Slot::Post);
+        self.threads[index].executing = true;
         self.resume(index)?;
+        self.threads[index].executing = false;
+        self.send_held(index);
         let thread = &self.threads[index];
         let (gates, at) = (&self.engine.files.gates, self.threads[index].gate);
         let arrived = thread.mode == Mode::Running

@@ -126,6 +126,15 @@ pub(super) fn literal(word: u32, at: Va) -> Option<(Va, u64)> {
     Some((at.wrapping_add_signed(signed(word >> 5 & 0x7_ffff, 19) * 4), len))
 }
 
+/// The address that `adr` computes, and its register.
+pub(super) fn near(word: u32, at: Va) -> Option<(u32, Va)> {
+    if word & 0x9f00_0000 != 0x1000_0000 {
+        return None;
+    }
+    let distance = signed((word >> 5 & 0x7_ffff) << 2 | word >> 29 & 3, 21);
+    Some((word & 31, at.wrapping_add_signed(distance)))
+}
+
 /// The page address that `adrp` computes, and its register.
 pub(super) fn page(word: u32, at: Va) -> Option<(u32, Va)> {
     if word & 0x9f00_0000 != 0x9000_0000 {

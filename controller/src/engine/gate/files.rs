@@ -11,7 +11,7 @@ use crate::os::launch::memory_file;
 use crate::os::proc::Mapping;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(super) struct Copy {
     pub(super) binary: Arc<Binary>,
     pub(super) flag: Va,
     pub(super) returns: Va,
+    /// The instructions that are branches to stubs now, by their addresses.
+    patched: Vec<Va>,
     /// Whether it is the dynamic linker: what it opens is code.
     pub(super) linker: bool,
 }
@@ -38,6 +40,14 @@ enum Purpose {
     Executed { linker: Option<String> },
     /// For the kernel to execute another one with.
     Linker,
+}
+
+impl Copy {
+    /// Whether some of these bytes of the file are not what they were.
+    pub(super) fn differs(&self, at: Va, len: u64) -> bool {
+        let first = self.patched.partition_point(|&patched| patched.saturating_add(4) <= at);
+        self.patched.get(first).is_some_and(|&patched| patched < at.saturating_add(len))
+    }
 }
 
 /// All copies so far, and their gates.
@@ -104,13 +114,7 @@ impl Files {
         library: &mut Library,
         options: &EngineOptions,
     ) -> Result<Option<usize>, EngineError> {
-        let Ok(mut file) = File::open(path) else { return Ok(None) };
-        let mut head = [0; 20];
-        let is_code = std::io::Read::read_exact(&mut file, &mut head).is_ok()
-            && head.starts_with(b"\x7fELF\x02\x01")
-            && matches!(head[16..18], [2 | 3, 0])
-            && head[18..20] == [183, 0];
-        if !is_code {
+        if !is_program(Path::new(path)) {
             return Ok(None);
         }
         let os = |error: std::io::Error| EngineError::Os(format!("{path}: {error}"));
@@ -133,7 +137,8 @@ impl Files {
         let copy = File::open(format!("/proc/self/fd/{}", copy.as_raw_fd())).map_err(os)?;
         let patch::Patched { flag, returns, .. } = patched;
         let linker = binary.core && binary.name.starts_with("ld");
-        self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, returns, linker });
+        let patched = found.iter().map(|found| found.at).collect();
+        self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, returns, patched, linker });
         Ok(Some(number))
     }
 
@@ -143,6 +148,15 @@ impl Files {
         let number = rest.split(' ').next()?.parse().ok()?;
         (number < self.copies.len()).then_some(number)
     }
+}
+
+/// Whether a file is code for AArch64: a program, or a library.
+pub(super) fn is_program(path: &Path) -> bool {
+    let mut head = [0; 20];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head.starts_with(b"\x7fELF\x02\x01")
+        && matches!(head[16..18], [2 | 3, 0])
+        && head[18..20] == [183, 0]
 }
 
 /// Whether a descriptor's file, as `/proc/PID/fd` names it, is a patched copy.

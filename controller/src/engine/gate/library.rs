@@ -2,7 +2,7 @@
 //! matters returns to a gate of ours, which knows where it was to return to.
 
 use super::run::Run;
-use super::thread::Slot;
+use super::thread::{Mode, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::{Call, Kind, Told};
 use crate::engine::execution::Execution as _;
@@ -77,20 +77,27 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn left(&mut self, index: usize) -> Result<(), EngineError> {
         let sp = self.threads[index].regs.sp();
         while let Some(call) = self.threads[index].calls.last()
+            && self.threads[index].mode == Mode::Running
             && (sp > call.sp
                 || !call.watched && sp == call.sp && self.is_managed(self.threads[index].regs.pc))
         {
             let call = self.threads[index].calls.pop().expect("there is a last one");
-            if !call.watched && !call.kind.allocates() {
-                self.leave_call(index, &call, 0)?;
+            if !call.watched {
+                self.leave_unwatched(index, &call)?;
             }
         }
         Ok(())
     }
 
+    /// A function has returned, or has been left, and what it returned is not known. It is taken for successful: what is
+    /// acquired too much hides races, and makes none. But nobody has joined a thread that has not ended.
+    fn leave_unwatched(&mut self, index: usize, call: &Call) -> Result<(), EngineError> {
+        let over = call.child.is_none_or(|child| self.threads[child.index()].mode == Mode::Ended);
+        self.leave_call(index, call, if over { 0 } else { libc::EBUSY as u64 })
+    }
+
     /// A signal comes while functions are under way that return to us. Its handler may look up who called whom, or never
-    /// come back (a thread that is cancelled): the functions return where they were called from, and what they return
-    /// is not known. They are taken for successful: what is acquired too much hides races, and makes none.
+    /// come back (a thread that is cancelled): functions that may wait return where they were called from.
     pub(super) fn give_back_returns(&mut self, index: usize) {
         /// Functions that wait keep their return address this near.
         const FRAMES: u64 = 4096;
@@ -101,21 +108,20 @@ impl<S: Strategy> Run<'_, S> {
             .collect();
         let mut end = u64::MAX;
         for at in (0..self.threads[index].calls.len()).rev() {
-            let Call { sp, ret, watched, .. } = self.threads[index].calls[at];
-            if !watched {
+            let Call { kind, sp, ret, watched, .. } = self.threads[index].calls[at];
+            if !watched || !kind.synchronises() {
                 continue;
             }
             let start = sp.saturating_sub(FRAMES);
             let bytes = self.memory.read_some(start, (sp.min(end) - start) as usize);
             let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-            // The outermost place: what lies deeper may be left from before.
+            // The outermost place: what lies deeper may be left from before. (So may this, if the function has not kept
+            // its return address yet: then it returns to us all the same.)
             let found = bytes.chunks_exact(8).rposition(|bytes| ours.contains(&word(bytes)));
             if let Some(found) = found {
                 let place = start + 8 * found as u64;
                 if self.memory.write(place, &ret.to_le_bytes()).is_ok() {
-                    let call = &mut self.threads[index].calls[at];
-                    // Whom a join has waited for is known only when it has.
-                    (call.watched, call.child) = (false, None);
+                    self.threads[index].calls[at].watched = false;
                     end = place;
                 }
             }
@@ -126,15 +132,17 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn returned(&mut self, index: usize) -> Result<(), EngineError> {
         let sp = self.threads[index].regs.sp();
         let result = self.threads[index].regs.x(0);
-        loop {
-            let Some(call) = self.threads[index].calls.pop() else {
-                return Err(EngineError::Os("a function returned that nobody has called".to_owned()));
-            };
-            if !call.watched || call.sp != sp {
-                if !call.watched && call.sp <= sp {
-                    self.leave_call(index, &call, 0)?;
+        while let Some(call) = self.threads[index].calls.pop_if(|call| call.sp <= sp) {
+            if call.sp < sp {
+                // Left in another way.
+                if !call.watched {
+                    self.leave_unwatched(index, &call)?;
                 }
-                continue;
+                match self.threads[index].mode {
+                    Mode::Running => continue,
+                    // The rest comes when it goes on from here.
+                    _ => return Ok(()),
+                }
             }
             let thread = &mut self.threads[index];
             thread.regs.set_x(30, call.ret);
@@ -142,5 +150,6 @@ impl<S: Strategy> Run<'_, S> {
             (thread.dirty, thread.slot, thread.place) = (true, Some(Slot::Exec), None);
             return self.leave_call(index, &call, result);
         }
+        Err(EngineError::Os("a function returned that nobody has called".to_owned()))
     }
 }

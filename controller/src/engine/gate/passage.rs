@@ -50,6 +50,9 @@ impl<S: Strategy> Run<'_, S> {
         let kind = gate.kind.clone();
         if !self.threads[index].calls.is_empty() && !matches!(kind, Kind::Return) {
             self.left(index)?;
+            if self.threads[index].mode != Mode::Running {
+                return Ok(());
+            }
         }
         let gate = &self.engine.files.gates[self.threads[index].gate];
         let file = gate.file;
@@ -166,12 +169,13 @@ impl<S: Strategy> Run<'_, S> {
                 continue;
             }
             let tid = self.threads[index].tid;
-            // One that the kernel has woken is on its way: which it is, must not depend on our luck.
+            // One that the kernel has woken is on its way: which it is, must not depend on our luck. (Or it sleeps
+            // again: what it was woken for was another's.)
             if self.threads[index].stopped.is_none()
                 && stirred
                 && proc::sleeps(self.process, tid) == Some(false)
             {
-                self.wait_for(index)?;
+                self.settles(index)?;
             }
             if self.threads[index].stopped.is_some() {
                 self.machine.back(self.threads[index].id);

@@ -4,11 +4,10 @@ use super::block::Block;
 use super::patch::Kind;
 use super::run::Run;
 use super::syscalls::clone_arguments;
-use super::thread::{Mode, Slot, Thread};
+use super::thread::{Asked, Mode, Slot, Thread};
 use crate::engine::execution::Execution as _;
-use crate::engine::futex::error;
 use crate::engine::sites::What;
-use crate::engine::thread::{FIRST_TID, Syscall};
+use crate::engine::thread::FIRST_TID;
 use crate::engine::{End, EngineError};
 use crate::os::Tid;
 use crate::os::launch::gate;
@@ -126,29 +125,29 @@ impl<S: Strategy> Run<'_, S> {
             self.watching = true;
             self.refresh()?;
         }
-        let threads = self.threads.len();
-        self.making = Some(index);
-        let thread = &mut self.threads[index];
-        thread.slot = Some(Slot::Post);
-        self.resume(index)?;
-        // The new one comes to the same gate.
-        let failed = self.threads[index].regs.x(0) > error(4095);
-        while self.course.end.is_none() && !failed && self.threads.len() == threads {
-            self.pump(true)?;
-            self.course.check_limits()?;
-        }
-        self.making = None;
-        Ok(())
+        // From where, is known before it goes on.
+        self.here(index);
+        self.threads[index].slot = Some(Slot::Post);
+        self.resume(index)
     }
 
-    /// A thread that nobody knew has come to a gate.
+    /// A thread that nobody knew has come to a gate: the one behind the `clone` that has made it.
     pub(super) fn born(&mut self, tid: Tid, block: &Block) -> Result<usize, EngineError> {
-        let Some(maker) = self.making else {
+        let made_it = |asked: &Asked| {
+            let made = clone_arguments(&asked.call);
+            asked.call.number as i64 == libc::SYS_clone && asked.child.is_none() && made.tls == block.x(3)
+        };
+        let index = self.threads.len();
+        let maker = self
+            .threads
+            .iter()
+            .enumerate()
+            .find_map(|(maker, thread)| thread.asked.iter().position(made_it).map(|call| (maker, call)));
+        let Some((maker, call)) = maker.filter(|_| block.x(0) == 0) else {
             return Err(EngineError::Os("a thread came from nowhere".to_owned()));
         };
-        if block.x(0) != 0 {
-            return Err(EngineError::Os("a new thread that does not begin behind clone".to_owned()));
-        }
+        self.threads[maker].asked[call].child = Some(index);
+        let made = clone_arguments(&self.threads[maker].asked[call].call);
         let site = self.site_here(maker, What::call("create"));
         let parent = self.threads[maker].id;
         let stack = self.stack_of(block.sp());
@@ -158,15 +157,11 @@ impl<S: Strategy> Run<'_, S> {
             self.machine.spawn(Some(parent), site).map_err(|error| EngineError::Os(error.to_string()))?;
         let mut thread = Thread::new(tid, id, FIRST_TID + id.0 as i32);
         (thread.stack, thread.top) = (stack, block.sp());
-        if let Some(call) = self.threads[maker].syscall {
-            let made = clone_arguments(&call);
-            if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
-                thread.clear_tid = made.child_tid;
-            }
-            self.pointers.push((made.tls, id));
+        if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
+            thread.clear_tid = made.child_tid;
         }
+        self.pointers.push((made.tls, id));
         self.others.remove(&tid);
-        let index = self.threads.len();
         self.by_tid.insert(tid, index);
         self.threads.push(thread);
         Ok(index)
@@ -182,13 +177,15 @@ impl<S: Strategy> Run<'_, S> {
         self.pointers.iter().rev().find(|(pointer, _)| near(*pointer).is_some()).map(|&(_, id)| id)
     }
 
-    /// The thread is back from `clone`.
-    pub(super) fn cloned(&mut self, index: usize, call: &Syscall, failed: bool) -> Result<(), EngineError> {
-        let made = clone_arguments(call);
-        if failed || made.flags & libc::CLONE_THREAD as u64 == 0 {
-            return Ok(());
+    /// The thread is back from `clone`, and has made another one, which comes to its first gate.
+    pub(super) fn cloned(&mut self, index: usize, call: usize) -> Result<(), EngineError> {
+        while self.course.end.is_none() && self.threads[index].asked[call].child.is_none() {
+            self.pump(true)?;
+            self.course.check_limits()?;
         }
-        let number = self.threads.last().map_or(0, |thread| thread.virtual_tid);
+        let Asked { call, child, .. } = self.threads[index].asked[call];
+        let Some(child) = child else { return Ok(()) };
+        let (made, number) = (clone_arguments(&call), self.threads[child].virtual_tid);
         // The program reads its threads' numbers from memory.
         for (flag, at) in
             [(libc::CLONE_PARENT_SETTID, made.parent_tid), (libc::CLONE_CHILD_SETTID, made.child_tid)]
@@ -231,10 +228,8 @@ impl<S: Strategy> Run<'_, S> {
         call: &FilteredCall,
     ) -> Result<(), EngineError> {
         let of_linker = index.is_some_and(|index| {
-            let gate = &self.engine.files.gates.get(self.threads[index].gate);
-            gate.is_some_and(|gate| {
-                matches!(gate.kind, Kind::Svc) && self.engine.files.copies[gate.file].linker
-            })
+            let gate = self.threads[index].asked.last().map(|asked| &self.engine.files.gates[asked.gate]);
+            gate.is_some_and(|gate| self.engine.files.copies[gate.file].linker)
         });
         let own = self.begun && !of_linker;
         if own && !self.engine.host.is_native() {
@@ -248,18 +243,24 @@ impl<S: Strategy> Run<'_, S> {
         if directory != libc::AT_FDCWD && !path.starts_with('/') {
             return Ok(());
         }
-        let path = self.engine.program.cwd.join(path).to_string_lossy().into_owned();
-        let is_own_file = self.is_own_file(Path::new(&path));
+        let Ok(cwd) = std::fs::read_link(format!("/proc/{}/cwd", self.memory.thread())) else {
+            return Ok(());
+        };
+        let path = cwd.join(path).to_string_lossy().into_owned();
+        let own_file = self.is_own_file(Path::new(&path)).then(|| self.program_of(self.process));
+        let own_file = own_file.map(|path| path.to_string_lossy().into_owned());
         let engine = &mut *self.engine;
         let instead = match own {
-            true => is_own_file.then(|| engine.program.path.to_string_lossy().into_owned()),
+            true => own_file,
             false => engine.files.copy(&path, &mut engine.library, &engine.options)?,
         };
         let Some(copy) = instead else { return Ok(()) };
         // Below the stack, and what lies there of leaf functions.
         let place = call.sp.saturating_sub(1024) & !15;
         self.host.write(place, &[copy.as_bytes(), &[0]].concat())?;
-        Ok(stopped.set_argument(which, place)?)
+        let mut changed = *call;
+        changed.args[which] = place;
+        Ok(stopped.set_call(&changed)?)
     }
 
     /// A process that the program has made has stopped: it goes on, natively.
@@ -273,6 +274,7 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Signal(signal) => signal,
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                self.inherits(child, tid);
                 if self.course.children.len() > MAX_CHILDREN {
                     self.course.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });
                     self.warn(format!(
@@ -286,7 +288,11 @@ impl<S: Strategy> Run<'_, S> {
             }
             // At a gate: what it does is no business of the model. Its gates are open from now on.
             Stop::Filtered => {
-                let call = Stopped::new(tid).filtered_call()?;
+                let stopped = Stopped::new(tid);
+                let call = stopped.filtered_call()?;
+                if matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
+                    self.executes(None, &stopped, &call, tid)?;
+                }
                 let gate = (call.number == libc::SYS_write).then(|| gate(call.args[0])).flatten();
                 let gate = gate.and_then(|number| self.engine.files.gates.get(number as usize));
                 if gate.is_some_and(|gate| matches!(gate.kind, Kind::Return)) {

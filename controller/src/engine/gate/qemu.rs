@@ -2,8 +2,8 @@
 
 use crate::engine::{EngineError, Program};
 use crate::os::memory::Window;
-use std::ffi::{CString, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Where the program's memory is in qemu's: far from everything that qemu and the kernel put anywhere.
@@ -76,37 +76,68 @@ pub(super) fn interpreter(program: &Path) -> Option<String> {
     None
 }
 
-/// How qemu is started: its arguments, and its environment.
-pub(super) fn command(
-    qemu: &Path,
-    sysroot: Option<&Path>,
-    program: &Program,
-    entropy: u64,
-) -> Result<(Vec<CString>, Vec<CString>), EngineError> {
-    let mut args: Vec<OsString> = vec![qemu.into()];
-    let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
-    option("-B", format!("{:#x}", WINDOW.base).into());
-    option("-R", format!("{:#x}", WINDOW.len).into());
-    // Keys of pointer authentication, and what the kernel would give the program as random bytes.
-    option("-seed", (entropy as u32).to_string().into());
-    if let Some(root) = sysroot {
-        option("-L", root.into());
-    }
-    let mut env = Vec::new();
-    for (name, value) in &program.env {
-        let text = [name.as_bytes(), b"=", value.as_bytes()].concat();
-        // What is meant for a dynamic linker is meant for the program's; what is meant for qemu, for nobody here.
-        if name.as_bytes().starts_with(b"LD_") {
-            option("-E", OsString::from_vec(text));
-        } else if !name.as_bytes().starts_with(b"QEMU_") {
-            env.push(OsString::from_vec(text));
+/// What is to run: a program, the name that it is called by, its arguments and environment.
+pub(super) struct Command {
+    pub(super) path: Vec<u8>,
+    /// Its name first.
+    pub(super) args: Vec<Vec<u8>>,
+    /// `NAME=VALUE`
+    pub(super) env: Vec<Vec<u8>>,
+}
+
+impl Command {
+    pub(super) fn new(program: &Program) -> Command {
+        let path = program.path.as_os_str().as_bytes().to_vec();
+        let args = program.args.iter().map(|arg| arg.as_bytes().to_vec());
+        let env = program.env.iter();
+        Command {
+            args: std::iter::once(path.clone()).chain(args).collect(),
+            env: env.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect(),
+            path,
         }
     }
-    args.push(program.path.clone().into());
-    args.extend(program.args.iter().cloned());
-    let strings = |all: Vec<OsString>| {
-        let all: Result<Vec<CString>, _> = all.into_iter().map(|it| CString::new(it.into_vec())).collect();
-        all.map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
-    };
-    Ok((strings(args)?, strings(env)?))
+
+    /// How the kernel starts it, without qemu: its arguments, and its environment.
+    pub(super) fn of_program(self) -> Result<(Vec<CString>, Vec<CString>), EngineError> {
+        Ok((c_strings(self.args)?, c_strings(self.env)?))
+    }
+
+    /// How qemu is started for that: its arguments, and its environment.
+    pub(super) fn of_qemu(
+        self,
+        qemu: &Path,
+        sysroot: Option<&Path>,
+        entropy: u64,
+    ) -> Result<(Vec<CString>, Vec<CString>), EngineError> {
+        let mut args: Vec<Vec<u8>> = vec![qemu.as_os_str().as_bytes().to_vec()];
+        let mut option = |name: &str, value: &[u8]| args.extend([name.into(), value.to_vec()]);
+        option("-B", format!("{:#x}", WINDOW.base).as_bytes());
+        option("-R", format!("{:#x}", WINDOW.len).as_bytes());
+        // Keys of pointer authentication, and what the kernel would give the program as random bytes.
+        option("-seed", (entropy as u32).to_string().as_bytes());
+        if let Some(root) = sysroot {
+            option("-L", root.as_os_str().as_bytes());
+        }
+        let mut given = self.args.into_iter();
+        if let Some(name) = given.next().filter(|name| *name != self.path) {
+            option("-0", &name);
+        }
+        let mut env = Vec::new();
+        for text in self.env {
+            // What is meant for a dynamic linker is meant for the program's; what is meant for qemu, for nobody here.
+            if text.starts_with(b"LD_") {
+                option("-E", &text);
+            } else if !text.starts_with(b"QEMU_") {
+                env.push(text);
+            }
+        }
+        args.push(self.path);
+        args.extend(given);
+        Ok((c_strings(args)?, c_strings(env)?))
+    }
+}
+
+fn c_strings(all: Vec<Vec<u8>>) -> Result<Vec<CString>, EngineError> {
+    let all: Result<Vec<CString>, _> = all.into_iter().map(CString::new).collect();
+    all.map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
 }

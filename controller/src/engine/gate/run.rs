@@ -14,6 +14,7 @@ use crate::os::proc::Mapping;
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
@@ -41,8 +42,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) others: HashSet<Tid>,
     /// Stops of threads that nobody has announced yet.
     pub(super) strangers: HashMap<Tid, Stop>,
-    /// The thread that makes another one, and what it asked for.
-    pub(super) making: Option<usize>,
+    /// What processes run that have executed something since their beginning, or have been made by such.
+    pub(super) programs: HashMap<Tid, PathBuf>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
     /// Threads, by their thread pointers.
@@ -90,7 +91,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             by_tid: HashMap::from([(process, 0)]),
             others: HashSet::new(),
             strangers: HashMap::new(),
-            making: None,
+            programs: HashMap::new(),
             shared: HashSet::new(),
             pointers: Vec::new(),
             current: 0,

@@ -2,11 +2,11 @@
 //!
 //! In every file: system calls. In code under the model: accesses, fences and hints, but for what is plainly private to
 //! the stack and pointers that the dynamic linker fills in; calls that may leave for other code. In the C runtime: the
-//! entries of functions that synchronise or allocate. Data among the code is left alone: what mapping symbols say is
-//! data, and what instructions load as data.
+//! entries of functions that synchronise or allocate. Data among the code ([`islands`]) is left alone.
 
 use super::asm::{self, Va};
 use super::exclusive::{Sequence, sequence};
+use super::islands::islands;
 use super::patch::Kind;
 use crate::engine::calls::{Kind as Function, STEPPED, WATCHED};
 use crate::engine::modules::Binary;
@@ -68,9 +68,9 @@ impl Found {
 pub(super) fn scan(binary: &Binary) -> Vec<Found> {
     let image = binary.image;
     let mut found: BTreeMap<Va, Found> = BTreeMap::new();
-    let data = data(image);
-    let is_data = |at: Va| data.range(..=at).next_back().is_some_and(|(_, &end)| at < end);
     let decoder = Decoder::new();
+    let data = islands(image, &decoder);
+    let is_data = |at: Va| data.range(..=at).next_back().is_some_and(|(_, &end)| at < end);
     let mut put = |at: Va, word: u32, wanted: Wanted| {
         found.entry(at).or_insert(Found { at, word, wanted });
     };
@@ -191,36 +191,6 @@ fn imports(binary: &Binary, start: Va, words: &[u32], put: &mut impl FnMut(Va, u
             put(at, pair[0], Wanted::Import(name.into()));
         }
     }
-}
-
-/// Data among the code: start and end.
-fn data(image: &Image) -> BTreeMap<Va, Va> {
-    let mut data = BTreeMap::new();
-    let marks = image.marks();
-    for code in image.code() {
-        let mut begun = None;
-        for (&at, &is_data) in marks.range(code.addr..code.end()) {
-            match (begun, is_data) {
-                (None, true) => begun = Some(at),
-                (Some(start), false) => {
-                    data.insert(start, at);
-                    begun = None;
-                }
-                _ => {}
-            }
-        }
-        if let Some(start) = begun {
-            data.insert(start, code.end());
-        }
-        for (index, bytes) in code.bytes.bytes().chunks_exact(4).enumerate() {
-            let word = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
-            if let Some((at, len)) = asm::literal(word, code.addr + 4 * index as u64) {
-                let end = data.entry(at).or_insert(at + len);
-                *end = (*end).max(at + len);
-            }
-        }
-    }
-    data
 }
 
 /// A function, or code that belongs to none.

@@ -4,6 +4,7 @@ use super::block::{Block, SIZE};
 use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::execution::Execution as _;
+use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
 use crate::engine::time::mix;
 use crate::engine::{End, EngineError};
@@ -39,10 +40,11 @@ impl<S: Strategy> Run<'_, S> {
         match stop {
             Stop::Filtered => self.filtered(tid, index, stopped),
             Stop::Signal(signal) => {
-                if let Some(index) = index {
-                    self.signalled(index, &stopped, signal)?;
-                }
-                Ok(stopped.resume(Resume::Free, signal)?)
+                let delivered = match index {
+                    Some(index) => self.signalled(index, &stopped, signal)?,
+                    None => true,
+                };
+                Ok(stopped.resume(Resume::Free, if delivered { signal } else { 0 })?)
             }
             Stop::Clone(child) => {
                 self.others.insert(child);
@@ -51,13 +53,11 @@ impl<S: Strategy> Run<'_, S> {
             }
             Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                self.inherits(child, self.process);
                 stopped.resume(Resume::Free, 0)?;
                 self.introduced(child)
             }
-            Stop::Exec => {
-                let what = "execve of another program while the engine is gate";
-                Err(EngineError::Unsupported(what.to_owned()))
-            }
+            Stop::Exec => self.executed_another(stopped),
             Stop::Exiting(status) => {
                 if let Some(index) = index {
                     self.threads[index].exiting = true;
@@ -84,9 +84,8 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 if let Some(index) = index {
                     self.by_tid.remove(&tid);
-                    if !self.threads[index].gone {
-                        // Not by a system call that we saw.
-                        self.threads[index].mode = Mode::Ended;
+                    if self.course.end.is_none() {
+                        self.vanished(index);
                     }
                 }
                 Ok(())
@@ -97,6 +96,21 @@ impl<S: Strategy> Run<'_, S> {
             }
             Stop::Syscall | Stop::VforkDone | Stop::Other => Ok(stopped.resume(Resume::Free, 0)?),
         }
+    }
+
+    /// A thread is no more. If it has not asked for that, another one has executed a program.
+    fn vanished(&mut self, index: usize) {
+        let (id, mode) = (self.threads[index].id, self.threads[index].mode);
+        if mode == Mode::Ended || self.threads[index].gone {
+            return;
+        }
+        if mode == Mode::Asleep {
+            self.machine.interrupt(id);
+        }
+        let site = self.site_here(index, What::call("exit"));
+        self.machine.exit(id, site);
+        self.course.clock.cancel(index);
+        self.threads[index].mode = Mode::Ended;
     }
 
     /// A thread or process whose maker has told of it: its first stop may have come before.
@@ -110,9 +124,16 @@ impl<S: Strategy> Run<'_, S> {
     /// A system call that the filter points out: a gate, or a file is opened.
     fn filtered(&mut self, tid: Tid, index: Option<usize>, stopped: Stopped) -> Result<(), EngineError> {
         let call = stopped.filtered_call()?;
-        if call.number != libc::SYS_write {
-            self.opens(index, &stopped, &call)?;
-            return Ok(stopped.resume(Resume::Free, 0)?);
+        match call.number {
+            libc::SYS_write => {}
+            libc::SYS_execve | libc::SYS_execveat => {
+                self.executes(index, &stopped, &call, tid)?;
+                return Ok(stopped.resume(Resume::Free, 0)?);
+            }
+            _ => {
+                self.opens(index, &stopped, &call)?;
+                return Ok(stopped.resume(Resume::Free, 0)?);
+            }
         }
         let Some(number) = crate::os::launch::gate(call.args[0]) else {
             return Ok(stopped.resume(Resume::Free, 0)?);
@@ -146,15 +167,27 @@ impl<S: Strategy> Run<'_, S> {
         Ok(())
     }
 
-    /// A thread is about to receive a signal.
-    fn signalled(&mut self, index: usize, stopped: &Stopped, signal: i32) -> Result<(), EngineError> {
+    /// A thread is about to receive a signal. Whether it does now.
+    fn signalled(&mut self, index: usize, stopped: &Stopped, signal: i32) -> Result<bool, EngineError> {
         let mut info = stopped.signal_info()?;
+        let thread = &mut self.threads[index];
+        // One that has waited comes from us: what it was, is told.
+        let ours = ptrace::sender(&info) == Some(std::process::id() as i32);
+        let held = thread.held.iter().position(|&(held, _)| ours && held == signal);
+        if let Some(held) = held {
+            (_, info) = thread.held.remove(held);
+            stopped.set_signal_info(&info)?;
+        }
         // The program knows itself by other numbers.
         if ptrace::sender(&info) == Some(self.process.0) {
             ptrace::set_sender(&mut info, FIRST_TID);
             stopped.set_signal_info(&info)?;
         }
         let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
+        if thread.executing && !(faults && info.si_code > 0) {
+            thread.held.push((signal, info));
+            return Ok(false);
+        }
         let fault = (faults && info.si_code > 0).then(|| ptrace::fault_address(&info));
         self.threads[index].fault = fault.map(|at| at.wrapping_sub(self.engine.host.window().base));
         if faults {
@@ -164,7 +197,7 @@ impl<S: Strategy> Run<'_, S> {
             self.give_back_returns(index);
         }
         self.new_state(index);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a signal waits for the thread: then that comes first, and the gate again after it.

@@ -38,8 +38,11 @@ pub(super) struct CloneArguments {
     pub(super) tls: u64,
 }
 
-/// The bits by which `clone` makes a thread, not a process.
-const THREAD: u64 = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
+/// Whether the call makes a thread, not a process.
+fn makes_thread(call: &Syscall) -> bool {
+    const THREAD: u64 = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
+    call.number as i64 == libc::SYS_clone && call.args[0] & THREAD == THREAD
+}
 
 /// AArch64 has its own order of the arguments.
 pub(super) fn clone_arguments(call: &Syscall) -> CloneArguments {
@@ -61,7 +64,7 @@ impl<S: Strategy> Run<'_, S> {
         let number = number(asked)
             .map_err(|name| EngineError::Unsupported(format!("{}: {name}", self.place_of(index))))?;
         let call = Syscall { number, args };
-        self.threads[index].syscall = Some(call);
+        self.threads[index].asks(call);
         if number as i64 != libc::SYS_sched_yield {
             self.new_state(index);
         }
@@ -79,10 +82,12 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
-            libc::SYS_clone if args[0] & THREAD == THREAD => self.clone_thread(index),
+            libc::SYS_rt_sigreturn => self.leaves_handler(index),
+            libc::SYS_clone if makes_thread(&call) => self.clone_thread(index),
             libc::SYS_execve | libc::SYS_execveat => {
-                let place = self.place_of(index);
-                Err(EngineError::Unsupported(format!("{place}: execve in a program for AArch64")))
+                // From where, is known before its memory is gone.
+                self.here(index);
+                self.pass(index, false)
             }
             libc::SYS_mmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect => {
                 self.check_code(index, &call)?;
@@ -151,7 +156,8 @@ impl<S: Strategy> Run<'_, S> {
     /// The system call does not happen: this is its result.
     pub(super) fn skip(&mut self, index: usize, result: u64) {
         let thread = &mut self.threads[index];
-        let number = thread.syscall.take().map_or(0, |call| call.number);
+        let number = thread.syscall.map_or(0, |call| call.number);
+        thread.has_asked(thread.asked.len().saturating_sub(1));
         thread.regs.set_x(0, result);
         (thread.dirty, thread.slot) = (true, Some(Slot::Skip));
         self.course.returned(number, result);
@@ -165,41 +171,72 @@ impl<S: Strategy> Run<'_, S> {
         }
         let thread = &mut self.threads[index];
         thread.slot = Some(Slot::Post);
-        if !may_block {
-            return self.resume(index);
-        }
-        let tid = thread.tid;
+        if may_block { self.resume_to_kernel(index) } else { self.resume(index) }
+    }
+
+    /// The thread goes on to its next gate, or to where it sleeps in the kernel.
+    fn resume_to_kernel(&mut self, index: usize) -> Result<(), EngineError> {
         self.start(index)?;
-        while self.course.end.is_none() && self.threads[index].stopped.is_none() {
-            if self.threads[index].mode == Mode::Ended || self.pump(false)? {
+        if !self.settles(index)? {
+            self.machine.away(self.threads[index].id);
+            self.threads[index].mode = Mode::Away;
+        }
+        Ok(())
+    }
+
+    /// Waits until the thread has come to a gate or is gone (true), or sleeps in the kernel.
+    pub(super) fn settles(&mut self, index: usize) -> Result<bool, EngineError> {
+        let tid = self.threads[index].tid;
+        while self.course.end.is_none()
+            && self.threads[index].stopped.is_none()
+            && self.threads[index].mode != Mode::Ended
+        {
+            if self.pump(false)? {
                 continue;
             }
-            if proc::sleeps(self.process, tid) == Some(true) {
-                // It may have come to its gate just now.
-                if self.pump(false)? {
-                    continue;
-                }
-                self.machine.away(self.threads[index].id);
-                self.threads[index].mode = Mode::Away;
-                return Ok(());
+            // It may have come to its gate just now.
+            if proc::sleeps(self.process, tid) == Some(true) && !self.pump(false)? {
+                return Ok(false);
             }
             self.course.check_limits()?;
             // It shares our processor.
             std::thread::yield_now();
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// A handler returns, perhaps to a system call that begins anew, without its gate.
+    fn leaves_handler(&mut self, index: usize) -> Result<(), EngineError> {
+        let thread = &mut self.threads[index];
+        thread.has_asked(thread.asked.len().saturating_sub(1));
+        thread.slot = Some(Slot::Post);
+        match thread.syscall {
+            Some(outer) if blocks(outer.number as i64) => self.resume_to_kernel(index),
+            _ => self.resume(index),
+        }
     }
 
     /// The thread is back from a system call that the kernel has done.
     pub(super) fn syscall_left(&mut self, index: usize) -> Result<(), EngineError> {
-        let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
+        let gates = &self.engine.files.gates;
+        let thread = &mut self.threads[index];
+        let place = |gate: usize| (gates[gate].file, gates[gate].at);
+        let here = place(thread.gate);
+        let Some(from) = thread.asked.iter().rposition(|asked| place(asked.gate) == here) else {
+            return Ok(());
+        };
+        let call = thread.asked[from].call;
+        let failed = thread.regs.x(0) > error(4095);
+        if !failed && makes_thread(&call) {
+            self.cloned(index, from)?;
+        }
+        self.threads[index].has_asked(from);
         if !numbers(&call).is_empty() || returns_number(call.number as i64) {
             self.name_for_program(index, &call);
         }
         let result = self.threads[index].regs.x(0);
-        let failed = result > error(4095);
         match call.number as i64 {
-            libc::SYS_clone => return self.cloned(index, &call, failed),
+            libc::SYS_clone => return Ok(()),
             libc::SYS_kill
             | libc::SYS_tkill
             | libc::SYS_tgkill

@@ -4,7 +4,7 @@ use super::block::Block;
 use super::code::Insn;
 use crate::engine::calls::Told;
 use crate::engine::sites::StackId;
-pub(super) use crate::engine::thread::{Mode, Pending};
+pub(super) use crate::engine::thread::{Mode, Pending, Syscall};
 use crate::engine::{flight, thread as common};
 use crate::os::Tid;
 use std::ops::{Deref, DerefMut};
@@ -23,6 +23,16 @@ pub(super) enum Slot {
     Retry,
 }
 
+/// A system call under way: where it was made, and with which stack pointer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) call: Syscall,
+    pub(super) gate: usize,
+    pub(super) sp: u64,
+    /// The thread that it has made.
+    pub(super) child: Option<usize>,
+}
+
 /// An instruction under way.
 pub(super) type Flight = flight::Flight<Insn>;
 
@@ -33,6 +43,12 @@ pub(super) struct Thread {
     pub(super) regs: Block,
     /// The gate has been dealt with: it goes on here.
     pub(super) slot: Option<Slot>,
+    /// System calls under way, innermost last: handlers of signals make theirs inside of another.
+    pub(super) asked: Vec<Asked>,
+    /// Its instruction runs, with memory as that is to find it: signals wait until it has run.
+    pub(super) executing: bool,
+    /// Those that do.
+    pub(super) held: Vec<(i32, libc::siginfo_t)>,
     /// What is on its stack, from the stack pointer up, as far as it was read.
     pub(super) on_stack: Vec<u8>,
     /// Where the gate is for the program, once somebody has asked.
@@ -69,12 +85,29 @@ impl DerefMut for Thread {
 }
 
 impl Thread {
+    /// It makes a system call. Others that it has left, by a `longjmp` out of a handler, are over.
+    pub(super) fn asks(&mut self, call: Syscall) {
+        let (gate, sp) = (self.gate, self.regs.sp());
+        self.asked.retain(|outer| outer.sp > sp);
+        self.asked.push(Asked { call, gate, sp, child: None });
+        self.syscall = Some(call);
+    }
+
+    /// System calls from this one on are over.
+    pub(super) fn has_asked(&mut self, from: usize) {
+        self.asked.truncate(from);
+        self.syscall = self.asked.last().map(|outer| outer.call);
+    }
+
     pub(super) fn new(tid: Tid, id: ThreadId, virtual_tid: i32) -> Thread {
         Thread {
             common: common::Thread::new(tid, id, virtual_tid),
             gate: 0,
             regs: Block::default(),
             slot: None,
+            asked: Vec::new(),
+            executing: false,
+            held: Vec::new(),
             on_stack: Vec::new(),
             place: None,
             flight: None,

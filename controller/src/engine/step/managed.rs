@@ -228,7 +228,7 @@ impl<S: Strategy> Run<'_, S> {
                 AccessKind::Rmw if it.conditional => {
                     let regs = &self.threads[index].regs;
                     let expected = expected(regs, width as u8, insn.double);
-                    found.parts.push(part(PartKind::Cas { expected }, order));
+                    found.parts.push(part(PartKind::Cas { expected, weak: false }, order));
                 }
                 AccessKind::Rmw => found.parts.push(part(PartKind::Rmw, order)),
             }

@@ -6,6 +6,7 @@ use super::sea::Sea;
 use super::sites::{StackId, What};
 use super::thread::{FIRST_TID, Frame, Mode, Thread};
 use super::unwind;
+use crate::engine::ending::Ending as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::{End, EngineError};
 use crate::os::memory::ProcessMemory;
@@ -302,24 +303,12 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn executed_another(&mut self, index: usize) -> Result<(), EngineError> {
         // Only the thread that asked for it is left, and it is the first one now.
         let site = self.site_here(index, What::call("exec"));
-        for other in 0..self.threads.len() {
-            if other != index && self.threads[other].mode != Mode::Ended {
-                let id = self.threads[other].id;
-                if self.threads[other].mode == Mode::Asleep {
-                    self.machine.interrupt(id);
-                }
-                self.course.clock.cancel(other);
-                self.machine.exit(id, site);
-                self.threads[other].mode = Mode::Ended;
-            }
-        }
-        self.machine.alone(self.threads[index].id, site);
+        self.replaced(index, site);
         self.by_tid.clear();
         self.by_tid.insert(self.process, index);
         self.memory = ProcessMemory::open(self.process)?;
         (self.sea, self.modules) = (Sea::default(), Vec::new());
         self.entries.clear();
-        self.course.heap.clear();
         let thread = &mut self.threads[index];
         thread.tid = self.process;
         thread.stopped = Some(Stopped::new(self.process));

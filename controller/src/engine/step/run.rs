@@ -283,8 +283,14 @@ impl<'e, S: Strategy> Run<'e, S> {
             let stop = match self.arrived.remove(&tid) {
                 Some(stop) => stop,
                 // One that the kernel has woken is on its way: which it is, must not depend on our luck. Nobody
-                // but the program itself wakes it at a moment that could be the same each time.
-                None if stirred && proc::sleeps(self.process, tid) == Some(false) => self.wait_for(tid)?,
+                // but the program itself wakes it at a moment that could be the same each time. (Or it sleeps again:
+                // what it was woken for was another's.)
+                None if stirred && proc::sleeps(self.process, tid) == Some(false) => {
+                    match self.settles(tid)? {
+                        Some(stop) => stop,
+                        None => continue,
+                    }
+                }
                 None => continue,
             };
             self.machine.back(self.threads[index].id);

@@ -3,14 +3,13 @@
 
 use super::run::Run;
 use super::thread::{Mode, Syscall};
+use crate::engine::EngineError;
 use crate::engine::answers::Answers as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::syscalls::{blocks, is_address, touched};
-use crate::engine::{End, EngineError};
-use crate::os::proc;
 use crate::os::ptrace::{self, Resume, Stop};
-use std::time::Instant;
+use crate::os::{Tid, proc};
 use wmtrace_model::strategy::Strategy;
 
 /// What a thread asks `clone` for.
@@ -88,34 +87,37 @@ impl<S: Strategy> Run<'_, S> {
             stopped.set_regs(&thread.regs)?;
         }
         stopped.resume(Resume::ToSyscall, 0)?;
-        loop {
-            let mut stop = self.arrived.remove(&tid);
-            if stop.is_none() {
-                match ptrace::wait_any(false) {
-                    Some((other, found)) if other == tid => stop = Some(found),
-                    Some((other, found)) => self.arrives(other, found)?,
-                    None => {}
-                }
-            }
-            if let Some(stop) = stop {
+        match self.settles(tid)? {
+            Some(stop) => {
                 self.stopped(index, stop)?;
-                return self.dispatch(index, stop);
+                self.dispatch(index, stop)
             }
-            if proc::sleeps(self.process, tid) == Some(true) {
+            None => {
                 self.machine.away(self.threads[index].id);
                 self.threads[index].mode = Mode::Away;
-                return Ok(());
+                Ok(())
             }
-            if self.course.deadline <= Instant::now() {
-                self.course.end = Some(End::TimedOut);
-                return Ok(());
-            }
-            if crate::os::interrupt::requested() {
-                return Err(EngineError::Interrupted);
-            }
-            // It shares our processor.
-            std::thread::yield_now();
         }
+    }
+
+    /// Waits until the thread stops, or (`None`) sleeps in the kernel, or the execution has its end.
+    pub(super) fn settles(&mut self, tid: Tid) -> Result<Option<Stop>, EngineError> {
+        while self.course.end.is_none() {
+            if let Some(stop) = self.arrived.remove(&tid) {
+                return Ok(Some(stop));
+            }
+            match ptrace::wait_any(false) {
+                Some((other, stop)) if other == tid => return Ok(Some(stop)),
+                Some((other, stop)) => self.arrives(other, stop)?,
+                None if proc::sleeps(self.process, tid) == Some(true) => break,
+                None => {
+                    self.course.check_limits()?;
+                    // It shares our processor.
+                    std::thread::yield_now();
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// The thread is back from a system call that the kernel has done.
