@@ -50,6 +50,13 @@ impl Engine for RealEngine {
             RealEngine::Gate(engine) => engine.execute(machine),
         }
     }
+
+    fn allow_shortcuts(&mut self, allowed: bool) {
+        match self {
+            RealEngine::Step(engine) => engine.allow_shortcuts(allowed),
+            RealEngine::Gate(engine) => engine.allow_shortcuts(allowed),
+        }
+    }
 }
 
 impl Sites for RealEngine {

@@ -117,7 +117,8 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
-    /// Run every execution twice: the two must be the same. The first event that differs is an error
+    /// Run every execution twice, the second time without wmtrace's shortcuts: the two must be the same. The first event
+    /// that differs is an error
     #[arg(long)]
     verify: bool,
 

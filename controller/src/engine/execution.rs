@@ -25,8 +25,8 @@ use super::calls::Told;
 /// The most warnings of an execution: a program must not fill the memory with them.
 const MAX_WARNINGS: usize = 100;
 
-/// Turns after which the only thread that is left runs natively, although it has not joined the others.
-const LONELY: u32 = 50_000;
+/// Steps after which the only thread that is left runs natively, although it has not joined the others.
+const LONELY: u64 = 50_000;
 
 /// What has happened in an execution so far, and how long it may go on.
 pub(super) struct Course {
@@ -40,8 +40,11 @@ pub(super) struct Course {
     pub(super) end: Option<End>,
     /// How often a thread has run for long without an operation.
     pub(super) turns: u64,
-    /// Turns of the only thread that is left, since the others have ended.
-    pub(super) lonely: u32,
+    /// Events, and instructions in between as far as the engine sees them.
+    pub(super) steps: u64,
+    /// How many there were at the last event, and at the last one at which there were several threads.
+    pub(super) last_event: u64,
+    pub(super) last_company: u64,
     /// How often threads that seem to spin for ever have been set going again.
     pub(super) second_looks: u32,
     /// Whether the program believes that it may be dumped.
@@ -68,7 +71,9 @@ impl Course {
             trace: Vec::new(),
             end: None,
             turns: 0,
-            lonely: 0,
+            steps: 0,
+            last_event: 0,
+            last_company: 0,
             second_looks: 0,
             dumpable: 1,
             stirred: false,
@@ -193,11 +198,10 @@ pub(super) trait Execution: Sized {
         let Parts { threads, course, .. } = self.parts();
         let others = || threads.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, it)| it);
         if threads.len() < 2 || others().any(|other| other.mode != Mode::Ended) {
-            course.lonely = 0;
+            course.last_company = course.last_event;
             return false;
         }
-        course.lonely += 1;
-        course.lonely > LONELY || others().all(|other| other.joined)
+        course.last_event - course.last_company > LONELY || others().all(|other| other.joined)
     }
 
     /// An address that nothing else has: the thread's own.

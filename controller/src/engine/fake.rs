@@ -113,6 +113,9 @@ impl Engine for FakeEngine<'_> {
             trace,
         })
     }
+
+    /// There are none.
+    fn allow_shortcuts(&mut self, _allowed: bool) {}
 }
 
 impl FakeEngine<'_> {

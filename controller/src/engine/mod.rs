@@ -87,6 +87,10 @@ pub(crate) struct Emulator {
 pub(crate) trait Engine: Sites {
     /// Runs one execution to its end. The machine is new or reset, and belongs to this execution.
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError>;
+
+    /// Whether the next executions may do things in a quicker way than the program itself would. They are the same
+    /// either way, and `--verify` checks that.
+    fn allow_shortcuts(&mut self, allowed: bool);
 }
 
 /// Tells where in the code a [`Site`] is. Sites stay valid as long as the engine lives, and the same place and

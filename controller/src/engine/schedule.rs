@@ -127,6 +127,8 @@ pub(super) trait Schedule: Execution {
     fn perform(&mut self, index: usize, how: How) -> Result<(), EngineError> {
         let it = self.parts();
         it.course.clock.event();
+        it.course.steps += 1;
+        it.course.last_event = it.course.steps;
         let thread = &mut it.threads[index];
         let id = thread.id;
         let pending = thread.pending.take().expect("a thread that is picked has stopped before something");

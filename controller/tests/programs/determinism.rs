@@ -17,6 +17,28 @@ fn each_seed_twice() {
     }
 }
 
+/// An execution in which the engine does simple instructions by itself is the one in which the processor does them:
+/// `--verify` runs the second one of each pair like that.
+#[test]
+fn shortcuts_change_nothing() {
+    let models = ["auto", "tso", "pso"];
+    let table: Vec<_> = Source::all("patterns")
+        .into_iter()
+        .flat_map(|source| models.map(|model| (source.clone(), model)))
+        .collect();
+    for_each(
+        &table,
+        |(source, model)| format!("{} {model}", source.name),
+        |(source, model)| {
+            let runs = executions().div_ceil(20);
+            let options = format!("--verify -n {runs} --keep-going --strategy random --model {model}");
+            let options = format!("{options} --expect-exit {} {}", source.status, source.options.join(" "));
+            let built = source.build(Variant::Right, source.usual());
+            Directory::new("shortcuts").report_with(&source.stdin, &options, &built)?.is_clean(runs)
+        },
+    );
+}
+
 /// Two campaigns with the same seed say the same, but for the time they took; with another seed they do not.
 #[test]
 fn campaigns_repeat() {

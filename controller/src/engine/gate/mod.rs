@@ -149,6 +149,9 @@ impl Engine for GateEngine {
         let process = self.start()?;
         run::Run::new(self, machine, process)?.finish()
     }
+
+    /// There are none.
+    fn allow_shortcuts(&mut self, _allowed: bool) {}
 }
 
 impl Sites for GateEngine {

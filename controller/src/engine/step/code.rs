@@ -50,6 +50,8 @@ impl Insn {
             || self.fence.is_some()
             || self.effect.waits
             || self.asks.is_some()
+            // What is asked of the thread's own registers and memory is asked when it is there.
+            || self.orders.iter().any(|info| info.runtime.is_some())
             || !matches!(self.effect.unit, Unit::Single | Unit::Repeats)
     }
 }

@@ -2,7 +2,8 @@
 //! all the moves and additions of a function.
 //!
 //! What would fault is left to the processor, so that the program gets its signal. So is everything while signals may
-//! be on their way: they arrive when a thread is set going.
+//! be on their way: they arrive when a thread is set going. `--verify` compares an execution with one in which the
+//! processor does everything.
 
 use super::code::Insn;
 use super::managed::{Accesses, gpr_mut};
@@ -79,9 +80,12 @@ impl<S: Strategy> Run<'_, S> {
 
     /// What the instruction does, if the engine can do it for the thread now.
     fn is_simple(&self, index: usize, insn: &Insn) -> Option<Simple> {
-        let signals = self.course.expects_signals
-            || !self.course.children.is_empty()
-            || self.threads[index].signal != 0;
+        if !self.engine.shortcuts {
+            return None;
+        }
+        let thread = &self.threads[index];
+        let signals = self.course.has_timers || !self.course.children.is_empty();
+        let signals = signals || thread.may_be_hit || thread.signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);
         insn.simple.filter(|_| !signals)

@@ -48,6 +48,7 @@ impl<S: Strategy> Run<'_, S> {
         let pc = self.threads[index].regs.rip;
         let insn = self.insn(pc)?;
         self.threads[index].last_pc = pc;
+        self.course.steps += 1;
         if let Some(info) = insn.before.get(self.threads[index].fences) {
             let order = self.order_of(index, info, AccessKind::Rmw).0;
             if order.acquires() || order.releases() {
@@ -165,7 +166,7 @@ impl<S: Strategy> Run<'_, S> {
         if self.sea.covers(it.addr) {
             found.code.push((it.addr, it.addr + it.len));
         }
-        let (role, from) = self.role(index, insn, number, it);
+        let (role, from) = self.role(index, insn, number, it, pc);
         let order = match role {
             Role::Private => {
                 if it.kind != AccessKind::Load {
@@ -237,19 +238,19 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// What the model has to do with an access, and who says so.
-    fn role(&mut self, index: usize, insn: &Insn, number: usize, it: &Concrete) -> (Role, Source) {
+    fn role(&mut self, index: usize, insn: &Insn, number: usize, it: &Concrete, pc: u64) -> (Role, Source) {
         let own = self.threads[index].owns(it.addr, it.len);
         // Pointers that the dynamic linker fills in, at any time, are its own affair.
         if it.kind == AccessKind::Load && self.modules.iter().any(|module| module.is_linkage(it.addr)) {
             return (Role::Private, Source::Isa);
         }
-        let shares = !own && self.shares_stack(index, it);
+        let shares = !own && self.shares_stack(index, it, pc);
         let looked = &mut self.threads[index].looked;
         if own && it.kind == AccessKind::Load && looked.len() < MAX_LOOKED {
             looked.extend(granules(it).take(2));
         }
         if !self.engine.options.is_c11() {
-            return (self.hardware_role(index, it, own, shares), Source::Isa);
+            return (self.hardware_role(index, it, own, shares.then_some(pc)), Source::Isa);
         }
         let Some(info) = insn.orders.get(number) else { return (Role::Plain, Source::Policy) };
         // A locked instruction that stands for a fence is one event: the fence.
@@ -281,7 +282,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Another thread's stack that a thread touches for the first time is shared from then on. Whether that is so.
-    fn shares_stack(&mut self, index: usize, it: &Concrete) -> bool {
+    fn shares_stack(&mut self, index: usize, it: &Concrete, pc: u64) -> bool {
         if !self.threads.iter().any(|other| other.stack.contains(&it.addr)) {
             return false;
         }
@@ -294,7 +295,7 @@ impl<S: Strategy> Run<'_, S> {
         // the owner knew.
         let publishes = self.engine.options.is_c11()
             && granules(it).take(512).any(|granule| self.unsure.contains(&granule));
-        let site = publishes.then(|| self.site_here(index, What::call("shares")));
+        let site = publishes.then(|| self.site_of_sharing(index, pc));
         for owner in 0..self.threads.len() {
             let thread::Thread { id, mode, ref stack, .. } = *self.threads[owner];
             if !stack.contains(&it.addr) {
@@ -311,6 +312,11 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         true
+    }
+
+    fn site_of_sharing(&mut self, index: usize, pc: u64) -> Site {
+        let stack = self.threads[index].calls_made;
+        self.engine.sites.site(pc, stack, What::call("shares"), &self.modules, String::new)
     }
 
     /// The thread ends: who looks at its stack from now on knows what it knew, if it may have meant that.
@@ -338,11 +344,11 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Under the hardware models every access that others may see is an operation.
-    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool, shares: bool) -> Role {
+    fn hardware_role(&mut self, index: usize, it: &Concrete, own: bool, shares: Option<u64>) -> Role {
         let private = own && !self.is_shared_stack(it);
-        if shares {
+        if let Some(pc) = shares {
             // The owner has written there unseen: who reads it knows all that the owner had done by then.
-            let site = self.site_here(index, What::call("shares"));
+            let site = self.site_of_sharing(index, pc);
             self.machine.acquire(self.threads[index].id, it.addr, site);
         }
         match it.kind {
@@ -531,6 +537,10 @@ impl<S: Strategy> Run<'_, S> {
             if !more.parts.is_empty() || !more.code.is_empty() || more.faults {
                 break;
             }
+            // The machine is told of all at once, when memory holds what the last has written.
+            if more.told.iter().any(|one| told.iter().any(|other| conflict(one, other))) {
+                break;
+            }
             told.extend(more.told);
             quiet.extend(more.quiet);
             vectors |= writes_vectors(&insn);
@@ -543,6 +553,8 @@ impl<S: Strategy> Run<'_, S> {
             // Under PSO and PSLO what is told goes to memory directly.
             self.flush(index)?;
         }
+        // The first has been counted.
+        self.course.steps += count as u64 - 1;
         quiet.extend(told.iter().filter(|it| it.store).map(|it| (it.addr, it.len)));
         let before = self.written_before(index, &quiet);
         self.surface(start, end - start, &code)?;
@@ -649,6 +661,11 @@ pub(super) fn gpr_mut(regs: &mut Regs, number: u8) -> &mut u64 {
         14 => &mut regs.r14,
         _ => &mut regs.r15,
     }
+}
+
+/// Whether one writes what the other touches.
+fn conflict(a: &Told, b: &Told) -> bool {
+    (a.store || b.store) && a.addr < b.addr.saturating_add(b.len) && b.addr < a.addr.saturating_add(a.len)
 }
 
 /// The granules of an access.

@@ -24,8 +24,8 @@ use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
-/// Instructions or stretches that a thread may run without an operation before others get a turn.
-const QUANTUM: u32 = 100_000;
+/// Instructions that a thread may run without an operation before others get a turn.
+const QUANTUM: u64 = 100_000;
 
 pub(super) struct Run<'e, S: Strategy> {
     pub(super) engine: &'e mut StepEngine,
@@ -125,7 +125,7 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// A thread goes on until it stops before an operation, sleeps, leaves or ends.
     pub(super) fn advance(&mut self, index: usize) -> Result<(), EngineError> {
-        let mut quantum = QUANTUM;
+        let start = self.course.steps;
         while self.course.end.is_none() && self.threads[index].mode == Mode::Running {
             self.course.check_limits()?;
             if self.course.end.is_some() {
@@ -148,11 +148,10 @@ impl<'e, S: Strategy> Run<'e, S> {
             if self.threads[index].mode != Mode::Running {
                 break;
             }
-            if quantum == 0 {
+            if self.course.steps - start >= QUANTUM {
                 self.let_others(index)?;
                 break;
             }
-            quantum -= 1;
             self.managed(index)?;
         }
         Ok(())
@@ -178,6 +177,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         if std::mem::take(&mut thread.dirty) {
             stopped.set_regs(&thread.regs)?;
         }
+        thread.may_be_hit = false;
         let tid = thread.tid;
         self.memory.changes();
         stopped.resume(how, signal)?;

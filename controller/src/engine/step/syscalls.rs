@@ -214,6 +214,7 @@ impl<S: Strategy> Run<'_, S> {
     fn send_signal(&mut self, index: usize) -> Result<(), EngineError> {
         self.pass(index, false)?;
         self.course.expects_signals = true;
+        self.threads.iter_mut().for_each(|thread| thread.may_be_hit = true);
         self.look_for_signals();
         Ok(())
     }

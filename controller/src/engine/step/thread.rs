@@ -27,6 +27,8 @@ pub(super) struct Frame {
 pub(super) struct Thread {
     common: common::Thread,
     pub(super) regs: Regs,
+    /// Somebody has sent a signal since it went on last: it may be for this thread.
+    pub(super) may_be_hit: bool,
     /// To be delivered when it goes on.
     pub(super) signal: i32,
     /// What is to be said of it, if that is another stop's.
@@ -69,6 +71,7 @@ impl Thread {
         Thread {
             common: common::Thread::new(tid, id, virtual_tid),
             regs,
+            may_be_hit: false,
             signal: 0,
             signal_info: None,
             flight: None,
