@@ -62,22 +62,14 @@ pub(crate) struct FilteredCall {
     pub(crate) sp: u64,
 }
 
-/// The register of a system call's argument.
 #[cfg(target_arch = "x86_64")]
-fn argument(regs: &mut Regs, number: usize) -> &mut u64 {
-    match number {
-        0 => &mut regs.rdi,
-        1 => &mut regs.rsi,
-        2 => &mut regs.rdx,
-        3 => &mut regs.r10,
-        4 => &mut regs.r8,
-        _ => &mut regs.r9,
-    }
+fn put_arguments(regs: &mut Regs, args: &[u64; 6]) {
+    [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9] = *args;
 }
 
 #[cfg(target_arch = "aarch64")]
-fn argument(regs: &mut Regs, number: usize) -> &mut u64 {
-    &mut regs.regs[number]
+fn put_arguments(regs: &mut Regs, args: &[u64; 6]) {
+    regs.regs[..6].copy_from_slice(args);
 }
 
 /// How a thread goes on.
@@ -213,11 +205,40 @@ impl Stopped {
         Ok(FilteredCall { number: call.nr as i64, args: call.args, sp: info.stack_pointer })
     }
 
-    /// Changes an argument of the system call that it has stopped before.
-    pub(crate) fn set_argument(&self, number: usize, value: u64) -> Result<(), OsError> {
+    /// Makes another system call of the one that it has stopped before.
+    pub(crate) fn set_call(&self, call: &FilteredCall) -> Result<(), OsError> {
         let mut regs = self.regs()?;
-        *argument(&mut regs, number) = value;
+        put_arguments(&mut regs, &call.args);
+        self.put_number(&mut regs, call.number)?;
         self.set_regs(&regs)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "others have to ask the kernel")]
+    fn put_number(&self, regs: &mut Regs, number: i64) -> Result<(), OsError> {
+        regs.orig_rax = number as u64;
+        Ok(())
+    }
+
+    /// The number is in no register once the kernel has looked at it.
+    #[cfg(target_arch = "aarch64")]
+    fn put_number(&self, _: &mut Regs, number: i64) -> Result<(), OsError> {
+        const NT_ARM_SYSTEM_CALL: libc::c_int = 0x404;
+        let mut number = number as i32;
+        let mut vector = libc::iovec { iov_base: (&raw mut number).cast(), iov_len: size_of::<i32>() };
+        // SAFETY: the kernel reads the number, which outlives the call.
+        let result = unsafe {
+            libc::ptrace(
+                libc::PTRACE_SETREGSET,
+                self.tid.0,
+                NT_ARM_SYSTEM_CALL,
+                (&raw mut vector).cast::<u8>(),
+            )
+        };
+        match result {
+            0 => Ok(()),
+            _ => Err(OsError::new("changing a system call", self.tid, io::Error::last_os_error())),
+        }
     }
 
     fn syscall_info(&self) -> Result<libc::ptrace_syscall_info, OsError> {

@@ -149,6 +149,18 @@ fn stress() {
     is_clean(&Source::named("stress/stress.c"), CROSS, runs, "random").unwrap();
 }
 
+/// Which instructions the processor has, is no affair of the model: calls of outline atomics have the events of the
+/// instructions that they stand for.
+#[test]
+fn outline_atomics_are_one_event() {
+    let events = [CROSS, CROSS_LSE].map(|flavour| {
+        let built = Source::named("patterns/refcount.cpp").build(Variant::Right, flavour);
+        let report = Directory::new("outline").report("-n 10 --strategy random", &built).unwrap();
+        report.value()["events_per_execution"].clone()
+    });
+    assert_eq!(events[0], events[1]);
+}
+
 /// Store buffering without order: no read of pctwm at depth 0 sees the other thread's store.
 #[test]
 fn store_buffering_at_depth_0() {

@@ -68,6 +68,10 @@ pub(crate) const CROSS_LLSC: Flavour =
     flavour(Toolchain::Cross, "-O2 -g -march=armv8-a -mno-outline-atomics");
 pub(crate) const CROSS_LSE: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.1-a");
 pub(crate) const CROSS_RCPC: Flavour = flavour(Toolchain::Cross, "-O2 -g -march=armv8.3-a");
+pub(crate) const CROSS_LLVM: Flavour = flavour(Toolchain::Llvm, "-O2 -g --target=aarch64-linux-gnu");
+pub(crate) const CROSS_LLVM_O0: Flavour = flavour(Toolchain::Llvm, "-O0 -g --target=aarch64-linux-gnu");
+pub(crate) const CROSS_LLVM_LLSC: Flavour =
+    flavour(Toolchain::Llvm, "-O2 -g --target=aarch64-linux-gnu -mno-outline-atomics");
 pub(crate) const CROSS_MUSL: Flavour = flavour(Toolchain::CrossMusl, "-O2 -g");
 pub(crate) const CROSS_MUSL_STATIC: Flavour = flavour(Toolchain::CrossMusl, "-O2 -g -static");
 pub(crate) const CROSS_RUST: Flavour = flavour(Toolchain::CrossRustc, "-g -C opt-level=3");

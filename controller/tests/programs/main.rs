@@ -7,7 +7,7 @@
 
 mod aarch64;
 mod aarch64_libraries;
-mod aarch64_rust;
+mod aarch64_llvm;
 mod build;
 mod clean;
 mod determinism;

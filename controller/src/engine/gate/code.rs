@@ -33,7 +33,7 @@ impl Insn {
     /// Whether it is a compare-and-swap that may fail for no reason, and the program sees that: an exclusive store may
     /// at any time (Arm ARM B2.9.3). One in a loop of its own just tries again.
     pub(super) fn is_weak(&self) -> bool {
-        self.sequence.as_ref().is_some_and(|sequence| sequence.is_weak)
+        self.sequence.as_ref().is_some_and(|sequence| !sequence.loops)
     }
 }
 

@@ -26,8 +26,8 @@ pub(super) struct Sequence {
     pub(super) exits: Vec<(usize, Va)>,
     /// Where it goes on behind the last one.
     pub(super) next: Va,
-    /// The program sees when the store has failed for no reason: it does not simply begin again.
-    pub(super) is_weak: bool,
+    /// Whether it goes on by itself when the store has failed: else the program sees that.
+    pub(super) loops: bool,
     /// The registers that the load's and the store's addresses are in before it, and what is added to the latter.
     base: Reg,
     store_base: (Reg, u64),
@@ -39,9 +39,7 @@ impl Sequence {
         let (reg, more) = self.store_base;
         regs.general(self.base) == regs.general(reg).wrapping_add(more)
     }
-}
 
-impl Sequence {
     /// The register that says whether the store has failed.
     pub(super) fn status(&self) -> u32 {
         self.words[self.store] >> 16 & 31
@@ -175,7 +173,7 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
         let distance = (again as i32).wrapping_neg().cast_unsigned() & 0x7_ffff;
         0x3500_0000 | distance << 5 | status
     };
-    let mut is_weak = false;
+    let mut loops = true;
     match status_branch.and_then(|word| Some((word >> 24 & 1 == 1, asm::target(word, next)?))) {
         // The branch back when the store has failed, or away when it has not.
         Some((true, target)) if target == at => {
@@ -186,13 +184,14 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
             walk.words.push(back_again(store as u32 + 1));
             next = target;
         }
-        // What the emulator lets fail for no reason is tried again, if that makes no difference: who fails, the strategy
-        // says.
-        _ if walk.inputs.iter().all(|reg| !walk.written.union(first.writes).contains(reg)) => {
-            walk.words.push(back_again(store as u32 + 1));
-            is_weak = true;
+        _ => {
+            loops = false;
+            // What the processor fails for no reason is tried again, if that makes no difference: whether the store fails,
+            // is not the processor's to choose.
+            if walk.inputs.iter().all(|reg| !walk.written.union(first.writes).contains(reg)) {
+                walk.words.push(back_again(store as u32 + 1));
+            }
         }
-        _ => is_weak = true,
     }
     let kind = match walk.exits.len() {
         0 => SequenceKind::Rmw,
@@ -207,7 +206,7 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
         _ => return None,
     };
     let Walk { words, exits, .. } = walk;
-    Some(Sequence { words, kind, store, store_at, exits, next, is_weak, base, store_base })
+    Some(Sequence { words, kind, store, store_at, exits, next, loops, base, store_base })
 }
 
 /// `add xD, xN, #constant`: the register, and what it becomes.
@@ -275,15 +274,12 @@ mod tests {
         // ldaxr w0, [x1]; cmp w0, w2; b.ne 0x1014; stlxr w4, w3, [x1]; cbnz w4, 0x1000; ret
         let cas = of(&[0x885f_fc20, 0x6b02_001f, 0x5400_0061, 0x8804_fc23, 0x35ff_ff84, asm::RET]).unwrap();
         assert_eq!(cas.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
-        assert_eq!(
-            (cas.words.len(), cas.store, cas.exits.clone(), cas.next),
-            (5, 3, vec![(2, 0x1014)], 0x1014)
-        );
-        assert_eq!((cas.is_weak, cas.status()), (false, 4));
-        // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]: the emulator tries it again all the same.
+        assert_eq!((cas.words.len(), cas.store, cas.loops, cas.status()), (5, 3, true, 4));
+        assert_eq!((cas.exits, cas.next), (vec![(2, 0x1014)], 0x1014));
+        // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]: it is tried again all the same.
         let byte = of(&[0x085f_7c20, 0x6b22_001f, 0x5400_0041, 0x0804_7c23, asm::RET]).unwrap();
         assert_eq!(byte.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
-        assert_eq!((byte.words[4], byte.next, byte.is_weak), (0x35ff_ff84, 0x1010, true));
+        assert_eq!((byte.words[4], byte.next, byte.loops), (0x35ff_ff84, 0x1010, false));
         // ldxp x0, x1, [x4]; cmp x0, x2; ccmp x1, x3, #0, eq; b.ne; stxp w5, x6, x7, [x4]
         let pair = of(&[0xc87f_0480, 0xeb02_001f, 0xfa43_0020, 0x5400_0041, 0xc825_1c86, asm::RET]).unwrap();
         let expected = [2, 3].map(|number| Expected::Register(Reg(number)));

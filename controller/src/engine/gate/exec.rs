@@ -4,6 +4,8 @@
 //! has told it, by binfmt_misc). So the `execve` that qemu makes becomes one of qemu itself, with that program as its
 //! argument. In the program's own process the new program is under control like the first one; in others it runs
 //! natively. Programs for this machine run in other processes only.
+//!
+//! Without qemu, in the program's own process a patched copy is executed, and nothing else changes.
 
 use super::host::Host;
 use super::qemu::{self, Command};
@@ -36,18 +38,9 @@ impl<S: Strategy> Run<'_, S> {
         &mut self,
         index: Option<usize>,
         stopped: &Stopped,
-        tid: Tid,
         call: &FilteredCall,
+        tid: Tid,
     ) -> Result<(), EngineError> {
-        let Host::Qemu { qemu, .. } = &self.engine.host else {
-            return match index {
-                Some(index) => {
-                    let what = format!("{}: execve in a program that runs natively", self.place_of(index));
-                    Err(EngineError::Unsupported(what))
-                }
-                None => Ok(()),
-            };
-        };
         let memory = ProcessMemory::open(tid)?;
         let (path, lists) = self.asked(tid, call, &memory);
         // What is not there, or must not be executed, is the kernel's to refuse.
@@ -65,24 +58,33 @@ impl<S: Strategy> Run<'_, S> {
                 None => Ok(()),
             };
         }
-        let (Some(args), Some(env)) = (strings(&memory, lists[0]), strings(&memory, lists[1])) else {
-            return Ok(());
-        };
-        let engine = &self.engine;
-        let sysroot = qemu::sysroot(engine.options.emulator.sysroot.as_deref(), &path)?;
-        let command = Command { path: path.as_os_str().as_bytes().to_vec(), args, env };
-        let (args, env) = command.of_qemu(qemu, sysroot.as_deref(), engine.options.entropy)?;
-        let place = put(&memory, call.sp, [&args, &env]).ok_or_else(|| {
-            EngineError::Unsupported(format!("execve of {} with so many arguments", path.display()))
-        })?;
-        // An absolute path: the directory of `execveat` does not matter.
-        let first = usize::from(call.number == libc::SYS_execveat);
-        for (number, value) in (first..).zip(place) {
-            stopped.set_argument(number, value)?;
-        }
-        if first == 1 {
-            // Nor do its flags.
-            stopped.set_argument(4, 0)?;
+        match &self.engine.host {
+            Host::Qemu { qemu, .. } => {
+                let (Some(args), Some(env)) = (strings(&memory, lists[0]), strings(&memory, lists[1])) else {
+                    return Ok(());
+                };
+                let options = &self.engine.options;
+                let sysroot = qemu::sysroot(options.emulator.sysroot.as_deref(), &path)?;
+                let command = Command { path: path.as_os_str().as_bytes().to_vec(), args, env };
+                let (args, env) = command.of_qemu(qemu, sysroot.as_deref(), options.entropy)?;
+                let place = put(&memory, call.sp, [&args, &env]).ok_or_else(|| {
+                    EngineError::Unsupported(format!("execve of {} with so many arguments", path.display()))
+                })?;
+                let [first, second, third] = place;
+                let args = [first, second, third, 0, 0, 0];
+                stopped.set_call(&FilteredCall { number: libc::SYS_execve, args, ..*call })?;
+            }
+            Host::Native if index.is_none() => {}
+            Host::Native => {
+                let engine = &mut *self.engine;
+                let name = path.to_string_lossy();
+                let copy = engine.files.program(&name, &mut engine.library, &engine.options)?;
+                let place = call.sp.saturating_sub(1024) & !15;
+                memory.write(place, &[copy.as_bytes(), &[0]].concat())?;
+                let mut changed = *call;
+                changed.args[usize::from(call.number != libc::SYS_execve)] = place;
+                stopped.set_call(&changed)?;
+            }
         }
         self.programs.insert(tid, path);
         Ok(())
@@ -90,9 +92,10 @@ impl<S: Strategy> Run<'_, S> {
 
     /// The file that an `execve` or `execveat` names, and where its lists of strings are.
     fn asked(&self, tid: Tid, call: &FilteredCall, memory: &ProcessMemory) -> (Option<PathBuf>, [u64; 2]) {
-        let plain = call.number == libc::SYS_execve;
         let [first, second, third, fourth, ..] = call.args;
-        let (at, lists) = if plain { (first, [second, third]) } else { (second, [third, fourth]) };
+        let plain = call.number == libc::SYS_execve;
+        let at = if plain { first } else { second };
+        let lists = if plain { [second, third] } else { [third, fourth] };
         let name = memory.c_string(at, libc::PATH_MAX as usize);
         let name = Path::new(OsStr::from_bytes(&name));
         // To the program its own file is what it runs, not qemu.
@@ -113,7 +116,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The program that a process runs.
-    fn program_of(&self, tid: Tid) -> PathBuf {
+    pub(super) fn program_of(&self, tid: Tid) -> PathBuf {
         let known = self.programs.get(&tid).or_else(|| self.programs.get(&self.process));
         known.unwrap_or(&self.engine.program.path).clone()
     }

@@ -9,7 +9,7 @@ use super::run::Run;
 use crate::engine::thread::Syscall;
 use crate::engine::{Emulator, EngineError, Program};
 use crate::os::memory::Window;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use wmtrace_model::strategy::Strategy;
@@ -59,17 +59,6 @@ impl Host {
     }
 }
 
-/// The program's arguments, its name first, and its environment, for the kernel.
-pub(super) fn native_command(program: &Program) -> Result<(Vec<CString>, Vec<CString>), EngineError> {
-    let string = |bytes: Vec<u8>| {
-        CString::new(bytes).map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
-    };
-    let words = std::iter::once(program.path.as_os_str()).chain(program.args.iter().map(OsString::as_os_str));
-    let args: Result<_, _> = words.map(|word| string(word.as_bytes().to_vec())).collect();
-    let env = program.env.iter().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
-    Ok((args?, env.map(string).collect::<Result<_, _>>()?))
-}
-
 impl<S: Strategy> Run<'_, S> {
     /// Whether a path means the file that the program runs from, which natively is a copy of ours.
     pub(super) fn is_own_file(&self, path: &Path) -> bool {
@@ -85,7 +74,8 @@ impl<S: Strategy> Run<'_, S> {
         if !self.is_own_file(Path::new(OsStr::from_bytes(&path))) {
             return Ok(false);
         }
-        let target = self.engine.program.path.as_os_str().as_bytes();
+        let target = self.program_of(self.process);
+        let target = target.as_os_str().as_bytes();
         let len = target.len().min(usize::try_from(size).unwrap_or(usize::MAX));
         let target = target[..len].to_vec();
         let result = match self.memory.write(to, &target) {

@@ -50,6 +50,7 @@ use wmtrace_model::strategy::Strategy;
 use code::Code;
 use files::Files;
 use host::Host;
+use qemu::Command;
 use unwind::Unwind;
 
 /// Runs executions of one program. It and the processes that it makes belong to the thread that made it.
@@ -98,16 +99,16 @@ impl GateEngine {
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("a path contains a zero byte".to_owned()))
         };
+        let command = Command::new(&self.program);
         let (path, (args, env)) = match &self.host {
             Host::Qemu { qemu, sysroot } => {
-                let command = qemu::Command::new(&self.program);
                 let command = command.of_qemu(qemu, sysroot.as_deref(), self.options.entropy)?;
                 (string(qemu.as_os_str().as_bytes())?, command)
             }
             Host::Native => {
                 let path = self.program.path.to_string_lossy();
                 let copy = self.files.program(&path, &mut self.library, &self.options)?;
-                (string(copy.as_bytes())?, host::native_command(&self.program)?)
+                (string(copy.as_bytes())?, command.of_program()?)
             }
         };
         let start = Start {

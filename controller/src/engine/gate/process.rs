@@ -247,17 +247,20 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         };
         let path = cwd.join(path).to_string_lossy().into_owned();
-        let is_own_file = self.is_own_file(Path::new(&path));
+        let own_file = self.is_own_file(Path::new(&path)).then(|| self.program_of(self.process));
+        let own_file = own_file.map(|path| path.to_string_lossy().into_owned());
         let engine = &mut *self.engine;
         let instead = match own {
-            true => is_own_file.then(|| engine.program.path.to_string_lossy().into_owned()),
+            true => own_file,
             false => engine.files.copy(&path, &mut engine.library, &engine.options)?,
         };
         let Some(copy) = instead else { return Ok(()) };
         // Below the stack, and what lies there of leaf functions.
         let place = call.sp.saturating_sub(1024) & !15;
         self.host.write(place, &[copy.as_bytes(), &[0]].concat())?;
-        Ok(stopped.set_argument(which, place)?)
+        let mut changed = *call;
+        changed.args[which] = place;
+        Ok(stopped.set_call(&changed)?)
     }
 
     /// A process that the program has made has stopped: it goes on, natively.
@@ -288,7 +291,7 @@ impl<S: Strategy> Run<'_, S> {
                 let stopped = Stopped::new(tid);
                 let call = stopped.filtered_call()?;
                 if matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
-                    self.executes(None, &stopped, tid, &call)?;
+                    self.executes(None, &stopped, &call, tid)?;
                 }
                 let gate = (call.number == libc::SYS_write).then(|| gate(call.args[0])).flatten();
                 let gate = gate.and_then(|number| self.engine.files.gates.get(number as usize));

@@ -76,7 +76,7 @@ pub(super) fn interpreter(program: &Path) -> Option<String> {
     None
 }
 
-/// What qemu is to run: a program, the name that it is called by, its arguments and environment.
+/// What is to run: a program, the name that it is called by, its arguments and environment.
 pub(super) struct Command {
     pub(super) path: Vec<u8>,
     /// Its name first.
@@ -95,6 +95,11 @@ impl Command {
             env: env.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect(),
             path,
         }
+    }
+
+    /// How the kernel starts it, without qemu: its arguments, and its environment.
+    pub(super) fn of_program(self) -> Result<(Vec<CString>, Vec<CString>), EngineError> {
+        Ok((c_strings(self.args)?, c_strings(self.env)?))
     }
 
     /// How qemu is started for that: its arguments, and its environment.
@@ -128,10 +133,11 @@ impl Command {
         }
         args.push(self.path);
         args.extend(given);
-        let strings = |all: Vec<Vec<u8>>| {
-            let all: Result<Vec<CString>, _> = all.into_iter().map(CString::new).collect();
-            all.map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
-        };
-        Ok((strings(args)?, strings(env)?))
+        Ok((c_strings(args)?, c_strings(env)?))
     }
+}
+
+fn c_strings(all: Vec<Vec<u8>>) -> Result<Vec<CString>, EngineError> {
+    let all: Result<Vec<CString>, _> = all.into_iter().map(CString::new).collect();
+    all.map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
 }

@@ -210,6 +210,7 @@ impl Stretch<'_> {
         let effects: Vec<Option<InsnEffect>> =
             (0..self.words.len()).map(|index| self.decode(index)).collect();
         let frame = if whole { private_frame(self.words, &effects) } else { RegSet::EMPTY };
+        let outline = whole && outline(self.binary.image, self.decoder, self.start).is_some();
         let targets: BTreeSet<Va> = effects
             .iter()
             .flatten()
@@ -224,7 +225,9 @@ impl Stretch<'_> {
             if targets.contains(&at) {
                 pages.clear();
             }
-            if is_data(at) {
+            // What an outline atomic looks at beside its cell is which instructions the processor has.
+            let plain = effects[index].as_ref().is_some_and(|it| it.accesses.iter().all(|it| !it.atomic));
+            if is_data(at) || outline && plain {
                 continue;
             }
             if let Some(wanted) = self.wanted(index, effects[index].as_ref(), frame, &pages) {

@@ -84,7 +84,7 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 if let Some(index) = index {
                     self.by_tid.remove(&tid);
-                    if !self.threads[index].gone && self.course.end.is_none() {
+                    if self.course.end.is_none() {
                         self.vanished(index);
                     }
                 }
@@ -101,7 +101,7 @@ impl<S: Strategy> Run<'_, S> {
     /// A thread is no more. If it has not asked for that, another one has executed a program.
     fn vanished(&mut self, index: usize) {
         let (id, mode) = (self.threads[index].id, self.threads[index].mode);
-        if mode == Mode::Ended {
+        if mode == Mode::Ended || self.threads[index].gone {
             return;
         }
         if mode == Mode::Asleep {
@@ -127,7 +127,7 @@ impl<S: Strategy> Run<'_, S> {
         match call.number {
             libc::SYS_write => {}
             libc::SYS_execve | libc::SYS_execveat => {
-                self.executes(index, &stopped, tid, &call)?;
+                self.executes(index, &stopped, &call, tid)?;
                 return Ok(stopped.resume(Resume::Free, 0)?);
             }
             _ => {
