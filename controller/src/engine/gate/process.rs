@@ -119,6 +119,10 @@ impl<S: Strategy> Run<'_, S> {
             self.watching = true;
             self.refresh()?;
         }
+        if self.park(index)? {
+            // It is at its gate once more, in a copy.
+            return Ok(());
+        }
         // From where, is known before it goes on.
         self.here(index);
         self.threads[index].slot = Some(Slot::Post);
