@@ -63,7 +63,8 @@ pub(super) trait Ending: Execution {
                 }
                 // Nobody is left, or the tick came.
                 None if std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) => return,
-                None => {}
+                // A thread that has executed something is gone without a word: it has its process's number then.
+                None => children.retain(|child| std::path::Path::new(&format!("/proc/{child}")).exists()),
             }
         }
     }

@@ -17,15 +17,8 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Programs that are x86-64's alone (their instructions), or need what is a named gap (docs/GATE.md): processes that
-/// know the program by its number; real-time timers; memory that fills.
-const ELSEWHERE: [&str; 6] = [
-    "odd/rep_movs.c",
-    "odd/cas16.c",
-    "odd/names_itself.c",
-    "odd/fork_bomb.c",
-    "odd/fork_chain.c",
-    "odd/itimer.c",
-];
+/// know the program by its number.
+const ELSEWHERE: [&str; 3] = ["odd/rep_movs.c", "odd/cas16.c", "odd/names_itself.c"];
 
 fn sources(directory: &str) -> Vec<Source> {
     let mut sources = Source::all(directory);

@@ -5,6 +5,7 @@ use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::answers::Answers as _;
 use crate::engine::schedule::Schedule as _;
+use crate::engine::syscalls::blocks;
 use crate::engine::{End, EngineError};
 use crate::os::proc;
 use crate::os::ptrace::Resume;
@@ -23,7 +24,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.skip(index, result);
             }
             if self.threads[index].slot.is_some() {
-                self.resume(index)?;
+                self.leave_gate(index)?;
                 continue;
             }
             if self.watching && self.is_alone(index) {
@@ -37,6 +38,15 @@ impl<S: Strategy> Run<'_, S> {
             self.at_gate(index)?;
         }
         Ok(())
+    }
+
+    /// The thread goes on from a gate that has been dealt with. In a handler that has interrupted a system call, it may
+    /// come back to that, which begins anew without a gate, and sleep there.
+    fn leave_gate(&mut self, index: usize) -> Result<(), EngineError> {
+        match self.threads[index].syscall {
+            Some(outer) if blocks(outer.number as i64) => self.resume_to_kernel(index),
+            _ => self.resume(index),
+        }
     }
 
     /// The thread has come to a gate, and has not been dealt with.

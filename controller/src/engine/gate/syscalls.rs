@@ -82,7 +82,10 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
-            libc::SYS_rt_sigreturn => self.leaves_handler(index),
+            libc::SYS_rt_sigreturn => {
+                self.leaves_handler(index);
+                Ok(())
+            }
             libc::SYS_clone if makes_thread(&call) => self.clone_thread(index),
             libc::SYS_execve | libc::SYS_execveat => {
                 // From where, is known before its memory is gone.
@@ -175,7 +178,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The thread goes on to its next gate, or to where it sleeps in the kernel.
-    fn resume_to_kernel(&mut self, index: usize) -> Result<(), EngineError> {
+    pub(super) fn resume_to_kernel(&mut self, index: usize) -> Result<(), EngineError> {
         self.start(index)?;
         if !self.settles(index)? {
             self.machine.away(self.threads[index].id);
@@ -205,15 +208,11 @@ impl<S: Strategy> Run<'_, S> {
         Ok(true)
     }
 
-    /// A handler returns, perhaps to a system call that begins anew, without its gate.
-    fn leaves_handler(&mut self, index: usize) -> Result<(), EngineError> {
+    /// A handler returns, to what it has interrupted. (Most return by code of qemu's own, without a gate.)
+    fn leaves_handler(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         thread.has_asked(thread.asked.len().saturating_sub(1));
         thread.slot = Some(Slot::Post);
-        match thread.syscall {
-            Some(outer) if blocks(outer.number as i64) => self.resume_to_kernel(index),
-            _ => self.resume(index),
-        }
     }
 
     /// The thread is back from a system call that the kernel has done.
