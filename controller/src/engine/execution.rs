@@ -103,6 +103,11 @@ impl Course {
         Ok(())
     }
 
+    /// What has been going on since then was wmtrace reading files, which may be large: not the program's time.
+    pub(super) fn not_counted(&mut self, since: Instant) {
+        self.deadline += since.elapsed();
+    }
+
     /// What a system call has returned, as far as it is the same each time.
     pub(super) fn returned(&mut self, call: u64, result: u64) {
         self.trace.push(mix(mix(0xca11, call), result));

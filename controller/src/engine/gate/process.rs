@@ -15,6 +15,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use std::ops::Range;
 use std::path::Path;
+use std::time::Instant;
 use wmtrace_model::op::{Addr, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
@@ -253,11 +254,13 @@ impl<S: Strategy> Run<'_, S> {
         let path = cwd.join(path).to_string_lossy().into_owned();
         let own_file = self.is_own_file(Path::new(&path)).then(|| self.program_of(self.process));
         let own_file = own_file.map(|path| path.to_string_lossy().into_owned());
+        let begun = Instant::now();
         let engine = &mut *self.engine;
         let instead = match own {
             true => own_file,
             false => engine.files.copy(&path, &mut engine.library, &engine.options)?,
         };
+        self.course.not_counted(begun);
         let Some(copy) = instead else { return Ok(()) };
         // Below the stack, and what lies there of leaf functions.
         let place = call.sp.saturating_sub(1024) & !15;

@@ -13,6 +13,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::ops::Range;
+use std::time::Instant;
 use wmtrace_model::op::Addr;
 use wmtrace_model::strategy::Strategy;
 
@@ -78,7 +79,9 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         let mappings = proc::mappings(self.process);
+        let begun = Instant::now();
         self.modules = self.engine.library.modules(&mappings, &self.engine.options)?;
+        self.course.not_counted(begun);
         for module in self.modules.clone() {
             if module.binary.managed {
                 self.sea.add_module(&self.memory, &module)?;
