@@ -4,6 +4,7 @@
 //! asked who goes on ([`super::schedule`]), futexes and time are emulated ([`super::futex`], [`super::answers`]), the C
 //! runtime's functions mean something to the model ([`super::library`]). That code is written once, over [`Execution`].
 
+use super::calls::Told;
 use super::modules::Module;
 use super::sites::{SiteTable, StackId, What};
 use super::thread::{Mode, Pending, Thread};
@@ -19,8 +20,6 @@ use std::time::Instant;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Addr, How, Op, Place, Site, Step, ThreadId};
 use wmtrace_model::strategy::Strategy;
-
-use super::calls::Told;
 
 /// The most warnings of an execution: a program must not fill the memory with them.
 const MAX_WARNINGS: usize = 100;

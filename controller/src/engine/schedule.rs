@@ -1,12 +1,12 @@
 //! The loop between the machine and the threads: one execution from its beginning to its end.
 
+use super::answers::Answers as _;
 use super::execution::Execution;
 use super::futex::Futexes as _;
 use super::library::LibraryCalls as _;
 use super::sites::What;
 use super::thread::{Mode, Pending};
 use super::{End, EngineError};
-use crate::engine::answers::Answers as _;
 use std::time::Duration;
 use wmtrace_model::op::{How, Op, Step, Stuck};
 

@@ -83,7 +83,7 @@ impl Strategy for Pctwm {
         }
         // Who ran last makes it; before anybody was picked, that is the first thread.
         let rank = |priority| Rank { priority, counted: None, sink: false };
-        let maker = Agent::Thread(last.map_or(ThreadId(0), |agent| agent.thread()));
+        let maker = Agent::Thread(last.map_or(ThreadId(0), Agent::thread));
         let maker = ranks.entry(maker, || rank(Priority::normal(rng))).priority;
         ranks.entry(Agent::Thread(thread), || rank(maker.below(rng)));
     }

@@ -8,6 +8,7 @@
 //!
 //! Threads of the program are threads of qemu, one to one; the program's memory is a window of qemu's
 //! ([`qemu::WINDOW`]). System calls have gates too, so that the program's are told from qemu's own ([`syscalls`]).
+//! Executions are copies of a program that is about to make its first thread ([`server`]).
 
 mod access;
 mod asm;

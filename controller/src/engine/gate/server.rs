@@ -25,8 +25,9 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Phase, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use wmtrace_model::machine::Machine;
-use wmtrace_model::op::Site;
+use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
 /// AArch64's numbers of system calls.
@@ -66,7 +67,7 @@ pub(super) struct Server {
 struct Parked {
     gate: usize,
     on_stack: Vec<u8>,
-    stack: std::ops::Range<u64>,
+    stack: Range<u64>,
     top: u64,
     clear_tid: u64,
     robust_list: u64,
@@ -158,7 +159,7 @@ impl<'e, S: Strategy> Run<'e, S> {
 
 impl Server {
     /// The thread of a copy, at the gate where the server's is.
-    fn thread(&self, process: Tid, id: wmtrace_model::op::ThreadId) -> Thread {
+    fn thread(&self, process: Tid, id: ThreadId) -> Thread {
         let mut thread = Thread::new(process, id, FIRST_TID);
         let Parked { gate, on_stack, stack, top, clear_tid, robust_list, written } = self.thread.clone();
         (thread.gate, thread.on_stack, thread.stack, thread.top) = (gate, on_stack, stack, top);
