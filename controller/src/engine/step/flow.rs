@@ -5,6 +5,7 @@
 use super::registers::gpr;
 use crate::os::ptrace::Regs;
 use wmtrace_decoder::effect::{Flow, InsnEffect};
+use wmtrace_decoder::x86::simple::holds;
 
 /// How an instruction transfers control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,23 +105,6 @@ impl Transfer {
     pub(super) fn is_call(self) -> bool {
         matches!(self, Transfer::Call { .. } | Transfer::CallRegister(_) | Transfer::CallMemory)
     }
-}
-
-/// Whether a condition code holds (SDM volume 1, appendix B).
-fn holds(condition: u8, flags: u64) -> bool {
-    let flag = |bit: u32| flags >> bit & 1 != 0;
-    let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
-    let base = match condition >> 1 {
-        0 => overflow,
-        1 => carry,
-        2 => zero,
-        3 => carry || zero,
-        4 => sign,
-        5 => parity,
-        6 => sign != overflow,
-        _ => zero || sign != overflow,
-    };
-    base != (condition & 1 != 0)
 }
 
 #[cfg(test)]

@@ -164,8 +164,8 @@ pub(super) fn multiply_wide(a: u64, b: u64, width: u8, signed: bool, flags: &mut
     (low, high)
 }
 
-/// Whether a condition code holds (SDM volume 1, appendix B).
-pub(in crate::x86) fn holds(condition: u8, flags: u64) -> bool {
+/// Whether a condition (the low four bits of its opcode) holds with these flags (SDM volume 1, appendix B).
+pub fn holds(condition: u8, flags: u64) -> bool {
     let flag = |flag: u64| flags & flag != 0;
     let base = match condition >> 1 {
         0 => flag(OVERFLOW),

@@ -11,6 +11,7 @@ mod alu;
 mod decode;
 
 use alu::Alu;
+pub use alu::holds;
 
 /// What a simple instruction reads and changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
