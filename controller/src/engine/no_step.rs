@@ -21,6 +21,10 @@ impl Engine for StepEngine {
     fn execute<S: Strategy>(&mut self, _: &mut Machine<S>) -> Result<Outcome, EngineError> {
         match *self {}
     }
+
+    fn allow_shortcuts(&mut self, _: bool) {
+        match *self {}
+    }
 }
 
 impl Sites for StepEngine {

@@ -55,7 +55,7 @@ pub(crate) enum Phase {
 
 /// A system call that a thread is about to make.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FilteredCall {
+pub(crate) struct EnteredCall {
     pub(crate) number: i64,
     pub(crate) args: [u64; 6],
     /// The thread's stack pointer.
@@ -194,19 +194,28 @@ impl Stopped {
     }
 
     /// The system call that it has stopped before ([`Stop::Filtered`]).
-    pub(crate) fn filtered_call(&self) -> Result<FilteredCall, OsError> {
+    pub(crate) fn filtered_call(&self) -> Result<EnteredCall, OsError> {
+        let none =
+            || OsError::new("asking for the system call", self.tid, io::Error::from_raw_os_error(libc::EIO));
+        self.entered_call()?.ok_or_else(none)
+    }
+
+    /// The system call that it has stopped before, if it has.
+    pub(crate) fn entered_call(&self) -> Result<Option<EnteredCall>, OsError> {
         let info = self.syscall_info()?;
-        if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
-            let error = io::Error::from_raw_os_error(libc::EIO);
-            return Err(OsError::new("asking for the system call", self.tid, error));
-        }
-        // SAFETY: `op` says that this is the part that the kernel has filled in.
-        let call = unsafe { info.u.seccomp };
-        Ok(FilteredCall { number: call.nr as i64, args: call.args, sp: info.stack_pointer })
+        // SAFETY: `op` says which part the kernel has filled in.
+        let (number, args) = unsafe {
+            match info.op {
+                libc::PTRACE_SYSCALL_INFO_SECCOMP => (info.u.seccomp.nr, info.u.seccomp.args),
+                libc::PTRACE_SYSCALL_INFO_ENTRY => (info.u.entry.nr, info.u.entry.args),
+                _ => return Ok(None),
+            }
+        };
+        Ok(Some(EnteredCall { number: number as i64, args, sp: info.stack_pointer }))
     }
 
     /// Makes another system call of the one that it has stopped before.
-    pub(crate) fn set_call(&self, call: &FilteredCall) -> Result<(), OsError> {
+    pub(crate) fn set_call(&self, call: &EnteredCall) -> Result<(), OsError> {
         let mut regs = self.regs()?;
         put_arguments(&mut regs, &call.args);
         self.put_number(&mut regs, call.number)?;

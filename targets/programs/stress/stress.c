@@ -121,8 +121,8 @@ int main(int argc, char **argv) {
     action.sa_handler = on_alarm;
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &every, NULL);
     pthread_create(&forever, NULL, never_ends, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
     pthread_create(&loader, NULL, loads, NULL);
     pthread_create(&forker, NULL, forks, NULL);
     for (int i = 0; i < MANY; i++)

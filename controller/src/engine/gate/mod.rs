@@ -27,6 +27,7 @@ mod process;
 mod qemu;
 mod run;
 mod scan;
+mod server;
 mod shared;
 mod stops;
 mod syscalls;
@@ -51,6 +52,7 @@ use code::Code;
 use files::Files;
 use host::Host;
 use qemu::Command;
+use server::Serving;
 use unwind::Unwind;
 
 /// Runs executions of one program. It and the processes that it makes belong to the thread that made it.
@@ -64,6 +66,7 @@ pub(crate) struct GateEngine {
     unwind: Unwind,
     sites: SiteTable,
     streams: Streams,
+    server: Serving,
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
     _tick: Tick,
@@ -86,6 +89,7 @@ impl GateEngine {
             unwind: Unwind::default(),
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
+            server: Serving::Undecided,
             affinity,
             _tick: Tick::start().map_err(os)?,
         })
@@ -146,6 +150,9 @@ impl GateEngine {
 
 impl Engine for GateEngine {
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
+        if let Serving::Ready(_) = self.server {
+            return run::Run::resumed(self, machine)?.finish();
+        }
         let process = self.start()?;
         run::Run::new(self, machine, process)?.finish()
     }

@@ -12,7 +12,7 @@ use crate::engine::{End, EngineError};
 use crate::os::Tid;
 use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
-use crate::os::ptrace::{FilteredCall, Resume, Stop, Stopped};
+use crate::os::ptrace::{EnteredCall, Resume, Stop, Stopped};
 use std::ops::Range;
 use std::path::Path;
 use wmtrace_model::op::{Addr, ThreadId};
@@ -125,6 +125,10 @@ impl<S: Strategy> Run<'_, S> {
             self.watching = true;
             self.refresh()?;
         }
+        if self.park(index)? {
+            // It is at its gate once more, in a copy.
+            return Ok(());
+        }
         // From where, is known before it goes on.
         self.here(index);
         self.threads[index].slot = Some(Slot::Post);
@@ -225,7 +229,7 @@ impl<S: Strategy> Run<'_, S> {
         &mut self,
         index: Option<usize>,
         stopped: &Stopped,
-        call: &FilteredCall,
+        call: &EnteredCall,
     ) -> Result<(), EngineError> {
         let of_linker = index.is_some_and(|index| {
             let gate = self.threads[index].asked.last().map(|asked| &self.engine.files.gates[asked.gate]);

@@ -60,7 +60,6 @@ impl<'e, S: Strategy> Run<'e, S> {
         process: Tid,
     ) -> Result<Run<'e, S>, EngineError> {
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
-        let clock = Clock::new(engine.options.entropy);
         loop {
             match ptrace::wait_any(true) {
                 Some((tid, Stop::Exec)) if tid == process => break,
@@ -76,10 +75,26 @@ impl<'e, S: Strategy> Run<'e, S> {
                 None => {}
             }
         }
-        let mut run = Run {
+        let thread = Thread::new(process, id, FIRST_TID);
+        let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
+        let mut run = Run::with(engine, machine, process, thread, course)?;
+        Stopped::new(process).resume(Resume::Free, 0)?;
+        run.wait_for(0)?;
+        Ok(run)
+    }
+
+    /// An execution with one thread so far.
+    pub(super) fn with(
+        engine: &'e mut GateEngine,
+        machine: &'e mut Machine<S>,
+        process: Tid,
+        thread: Thread,
+        course: Course,
+    ) -> Result<Run<'e, S>, EngineError> {
+        Ok(Run {
             memory: ProcessMemory::open_window(process, engine.host.window())?,
             host: ProcessMemory::open(process)?,
-            course: Course::new(clock, &engine.options),
+            course,
             engine,
             machine,
             process,
@@ -87,7 +102,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             biases: HashMap::new(),
             begun: false,
             watching: false,
-            threads: vec![Thread::new(process, id, FIRST_TID)],
+            threads: vec![thread],
             by_tid: HashMap::from([(process, 0)]),
             others: HashSet::new(),
             strangers: HashMap::new(),
@@ -95,10 +110,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             shared: HashSet::new(),
             pointers: Vec::new(),
             current: 0,
-        };
-        Stopped::new(process).resume(Resume::Free, 0)?;
-        run.wait_for(0)?;
-        Ok(run)
+        })
     }
 
     /// Runs the execution to its end, whatever that is, and leaves no process behind.

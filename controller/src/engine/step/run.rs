@@ -67,8 +67,8 @@ impl<'e, S: Strategy> Run<'e, S> {
         let first = Self::first_stop(process)?;
         let mut thread = Thread::new(process, id, FIRST_TID, first.regs()?);
         thread.stopped = Some(first);
-        let clock = Clock::new(engine.options.entropy);
-        let mut run = Run::with(engine, machine, process, thread, clock)?;
+        let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
+        let mut run = Run::with(engine, machine, process, thread, course)?;
         run.tame()?;
         Ok(run)
     }
@@ -79,12 +79,12 @@ impl<'e, S: Strategy> Run<'e, S> {
         machine: &'e mut Machine<S>,
         process: Tid,
         thread: Thread,
-        clock: Clock,
+        course: Course,
     ) -> Result<Run<'e, S>, EngineError> {
         engine.code.begin();
         Ok(Run {
             memory: ProcessMemory::open(process)?,
-            course: Course::new(clock, &engine.options),
+            course,
             engine,
             machine,
             process,

@@ -14,13 +14,11 @@ use super::run::Run;
 use super::sea::Sea;
 use super::sites::StackId;
 use super::thread::{Frame, Thread};
-use super::time::Clock;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, copies};
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::HashMap;
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -53,17 +51,11 @@ pub(super) struct Moment {
     modules: Vec<Module>,
     entries: HashMap<u64, Kind>,
     allocators: Vec<(u64, u64)>,
-    clock: Clock,
+    course: copies::Moment,
     stack: Range<u64>,
     frames: Vec<Frame>,
     calls_made: StackId,
     clear_tid: u64,
-    dumpable: u64,
-    warnings: Vec<String>,
-    trace: Vec<u64>,
-    stdin: u64,
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
@@ -88,24 +80,16 @@ impl<'e, S: Strategy> Run<'e, S> {
         let thread = &mut self.threads[index];
         thread.stopped.as_ref().expect("it has stopped").set_regs(&parked)?;
         self.course.trace.pop();
-        let (stdout, stderr, _) = self.engine.streams.collect();
-        let stdin = self.engine.streams.stdin.stream_position().unwrap_or(0);
         let moment = Moment {
             sea: self.sea.clone(),
             modules: self.modules.clone(),
             entries: self.entries.clone(),
             allocators: self.allocators.clone(),
-            clock: self.course.clock.clone(),
+            course: copies::Moment::new(&self.course, &mut self.engine.streams),
             stack: self.threads[index].stack.clone(),
             frames: self.threads[index].frames.clone(),
             calls_made: self.threads[index].calls_made,
             clear_tid: self.threads[index].clear_tid,
-            dumpable: self.course.dumpable,
-            warnings: self.course.warnings.clone(),
-            trace: self.course.trace.clone(),
-            stdin,
-            stdout,
-            stderr,
         };
         // In a static program the instruction is under the sea; the server needs it, the copies do not.
         self.sea.expose(&self.memory, parked.rip, SYSCALL_LEN, false)?;
@@ -124,19 +108,8 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// Whether a copy of the process is as good as the process.
     fn can_be_copied(&self, files: &[proc::OpenFile]) -> bool {
-        let ours = proc::open_files(Tid(std::process::id() as i32));
-        let harmless = |file: &proc::OpenFile| {
-            // Inherited from whoever started wmtrace: the program has not made it.
-            if ours.iter().any(|our| our.fd == file.fd && our.target == file.target) {
-                return true;
-            }
-            let Some(target) = file.target.to_str() else { return false };
-            target.starts_with("/memfd:") && file.fd <= 2
-                || matches!(target, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom")
-                || std::fs::metadata(target).is_ok_and(|data| data.is_file() || data.is_dir())
-        };
         let shared = || proc::mappings(self.process).iter().any(|mapping| mapping.shared && mapping.writable);
-        self.course.children.is_empty() && !self.course.has_timers && files.iter().all(harmless) && !shared()
+        self.course.children.is_empty() && !self.course.has_timers && copies::are_harmless(files) && !shared()
     }
 
     /// An execution that begins with a copy.
@@ -149,22 +122,15 @@ impl<'e, S: Strategy> Run<'e, S> {
         };
         let moment = server.moment.clone();
         let (parked, copy) = (server.parked, server.copy()?);
-        let os = |error: std::io::Error| EngineError::Os(error.to_string());
-        let streams = &mut engine.streams;
-        streams.rewind().map_err(os)?;
-        streams.stdin.seek(SeekFrom::Start(moment.stdin)).map_err(os)?;
-        streams.stdout.write_all(&moment.stdout).map_err(os)?;
-        streams.stderr.write_all(&moment.stderr).map_err(os)?;
+        let course = moment.course.restore(&engine.options, &mut engine.streams)?;
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
         let mut thread = Thread::new(copy, id, super::thread::FIRST_TID, parked);
         thread.stopped = Some(Stopped::new(copy));
         (thread.stack, thread.clear_tid) = (moment.stack, moment.clear_tid);
         (thread.frames, thread.calls_made) = (moment.frames, moment.calls_made);
-        let mut run = Run::with(engine, machine, copy, thread, moment.clock)?;
+        let mut run = Run::with(engine, machine, copy, thread, course)?;
         (run.sea, run.modules, run.entries) = (moment.sea, moment.modules, moment.entries);
-        (run.allocators, run.course.warnings, run.course.trace) =
-            (moment.allocators, moment.warnings, moment.trace);
-        run.course.dumpable = moment.dumpable;
+        run.allocators = moment.allocators;
         run.sea.expose(&run.memory, parked.rip, SYSCALL_LEN, true)?;
         Ok(run)
     }

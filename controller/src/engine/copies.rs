@@ -1,0 +1,72 @@
+//! What engines with a fork server share: what an execution has found out until it was copied, and what may be copied.
+
+use super::execution::Course;
+use super::time::Clock;
+use super::world::Streams;
+use super::{EngineError, EngineOptions};
+use crate::os::{Tid, proc};
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+/// What has happened up to the moment at which a process is copied.
+#[derive(Clone)]
+pub(super) struct Moment {
+    clock: Clock,
+    dumpable: u64,
+    expects_signals: bool,
+    warnings: Vec<String>,
+    trace: Vec<u64>,
+    stdin: u64,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Moment {
+    pub(super) fn new(course: &Course, streams: &mut Streams) -> Moment {
+        let (stdout, stderr, _) = streams.collect();
+        Moment {
+            clock: course.clock.clone(),
+            dumpable: course.dumpable,
+            expects_signals: course.expects_signals,
+            warnings: course.warnings.clone(),
+            trace: course.trace.clone(),
+            stdin: streams.stdin.stream_position().unwrap_or(0),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// The course of an execution that goes on from there.
+    pub(super) fn restore(
+        self,
+        options: &EngineOptions,
+        streams: &mut Streams,
+    ) -> Result<Course, EngineError> {
+        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        streams.rewind().map_err(os)?;
+        streams.stdin.seek(SeekFrom::Start(self.stdin)).map_err(os)?;
+        streams.stdout.write_all(&self.stdout).map_err(os)?;
+        streams.stderr.write_all(&self.stderr).map_err(os)?;
+        Ok(Course {
+            dumpable: self.dumpable,
+            expects_signals: self.expects_signals,
+            warnings: self.warnings,
+            trace: self.trace,
+            ..Course::new(self.clock, options)
+        })
+    }
+}
+
+/// Whether a copy of a process with these files does nothing to the next copy by them.
+pub(super) fn are_harmless(files: &[proc::OpenFile]) -> bool {
+    let ours = proc::open_files(Tid(std::process::id() as i32));
+    files.iter().all(|file| {
+        // Inherited from whoever started wmtrace: the program has not made it.
+        if ours.iter().any(|our| our.fd == file.fd && our.target == file.target) {
+            return true;
+        }
+        let Some(target) = file.target.to_str() else { return false };
+        target.starts_with("/memfd:") && file.fd <= 2
+            || matches!(target, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom")
+            || std::fs::metadata(target).is_ok_and(|data| data.is_file() || data.is_dir())
+    })
+}
