@@ -22,7 +22,7 @@ impl Engine for StepEngine {
         match *self {}
     }
 
-    fn allow_shortcuts(&mut self, _allowed: bool) {
+    fn allow_shortcuts(&mut self, _: bool) {
         match *self {}
     }
 }

@@ -55,7 +55,7 @@ pub(crate) enum Phase {
 
 /// A system call that a thread is about to make.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub(crate) struct EnteredCall {
     pub(crate) number: i64,
     pub(crate) args: [u64; 6],
     /// The thread's stack pointer.
@@ -193,23 +193,29 @@ impl Stopped {
         })
     }
 
-    /// The system call that it has stopped before ([`Stop::Filtered`], or the entry of one).
-    pub(crate) fn call(&self) -> Result<Call, OsError> {
+    /// The system call that it has stopped before ([`Stop::Filtered`]).
+    pub(crate) fn filtered_call(&self) -> Result<EnteredCall, OsError> {
+        let none =
+            || OsError::new("asking for the system call", self.tid, io::Error::from_raw_os_error(libc::EIO));
+        self.entered_call()?.ok_or_else(none)
+    }
+
+    /// The system call that it has stopped before, if it has.
+    pub(crate) fn entered_call(&self) -> Result<Option<EnteredCall>, OsError> {
         let info = self.syscall_info()?;
         // SAFETY: `op` says which part the kernel has filled in.
-        let (number, args) = match info.op {
-            libc::PTRACE_SYSCALL_INFO_SECCOMP => unsafe { (info.u.seccomp.nr, info.u.seccomp.args) },
-            libc::PTRACE_SYSCALL_INFO_ENTRY => unsafe { (info.u.entry.nr, info.u.entry.args) },
-            _ => {
-                let error = io::Error::from_raw_os_error(libc::EIO);
-                return Err(OsError::new("asking for the system call", self.tid, error));
+        let (number, args) = unsafe {
+            match info.op {
+                libc::PTRACE_SYSCALL_INFO_SECCOMP => (info.u.seccomp.nr, info.u.seccomp.args),
+                libc::PTRACE_SYSCALL_INFO_ENTRY => (info.u.entry.nr, info.u.entry.args),
+                _ => return Ok(None),
             }
         };
-        Ok(Call { number: number as i64, args, sp: info.stack_pointer })
+        Ok(Some(EnteredCall { number: number as i64, args, sp: info.stack_pointer }))
     }
 
     /// Makes another system call of the one that it has stopped before.
-    pub(crate) fn set_call(&self, call: &Call) -> Result<(), OsError> {
+    pub(crate) fn set_call(&self, call: &EnteredCall) -> Result<(), OsError> {
         let mut regs = self.regs()?;
         put_arguments(&mut regs, &call.args);
         self.put_number(&mut regs, call.number)?;

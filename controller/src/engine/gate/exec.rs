@@ -18,7 +18,7 @@ use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
 use crate::os::Tid;
 use crate::os::memory::ProcessMemory;
-use crate::os::ptrace::{self, Resume, Stopped};
+use crate::os::ptrace::{EnteredCall, Resume, Stopped};
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
@@ -38,7 +38,7 @@ impl<S: Strategy> Run<'_, S> {
         &mut self,
         index: Option<usize>,
         stopped: &Stopped,
-        call: &ptrace::Call,
+        call: &EnteredCall,
         tid: Tid,
     ) -> Result<(), EngineError> {
         let memory = ProcessMemory::open(tid)?;
@@ -72,7 +72,7 @@ impl<S: Strategy> Run<'_, S> {
                 })?;
                 let [first, second, third] = place;
                 let args = [first, second, third, 0, 0, 0];
-                stopped.set_call(&ptrace::Call { number: libc::SYS_execve, args, ..*call })?;
+                stopped.set_call(&EnteredCall { number: libc::SYS_execve, args, ..*call })?;
             }
             Host::Native if index.is_none() => {}
             Host::Native => {
@@ -91,7 +91,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The file that an `execve` or `execveat` names, and where its lists of strings are.
-    fn asked(&self, tid: Tid, call: &ptrace::Call, memory: &ProcessMemory) -> (Option<PathBuf>, [u64; 2]) {
+    fn asked(&self, tid: Tid, call: &EnteredCall, memory: &ProcessMemory) -> (Option<PathBuf>, [u64; 2]) {
         let [first, second, third, fourth, ..] = call.args;
         let plain = call.number == libc::SYS_execve;
         let at = if plain { first } else { second };

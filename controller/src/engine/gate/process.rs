@@ -12,7 +12,7 @@ use crate::engine::{End, EngineError};
 use crate::os::Tid;
 use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
-use crate::os::ptrace::{self, Resume, Stop, Stopped};
+use crate::os::ptrace::{EnteredCall, Resume, Stop, Stopped};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
@@ -230,7 +230,7 @@ impl<S: Strategy> Run<'_, S> {
         &mut self,
         index: Option<usize>,
         stopped: &Stopped,
-        call: &ptrace::Call,
+        call: &EnteredCall,
     ) -> Result<(), EngineError> {
         let of_linker = index.is_some_and(|index| {
             let gate = self.threads[index].asked.last().map(|asked| &self.engine.files.gates[asked.gate]);
@@ -296,7 +296,7 @@ impl<S: Strategy> Run<'_, S> {
             // At a gate: what it does is no business of the model. Its gates are open from now on.
             Stop::Filtered => {
                 let stopped = Stopped::new(tid);
-                let call = stopped.call()?;
+                let call = stopped.filtered_call()?;
                 if matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
                     self.executes(None, &stopped, &call, tid)?;
                 }

@@ -9,6 +9,8 @@
 //! With a program's first thread qemu throws away all code that it has translated, and from then on translates for more
 //! than one. So the server has had a thread already, which has ended at once.
 //!
+//! Natively there is none yet: it was not tried there, and starting a program costs little.
+//!
 //! What a copy would share with the next one (pipes, sockets, shared memory, children) or lack (timers) rules this out;
 //! offsets of files are put back.
 
@@ -22,7 +24,7 @@ use crate::engine::modules::Module;
 use crate::engine::thread::FIRST_TID;
 use crate::os::launch::gate;
 use crate::os::memory::ProcessMemory;
-use crate::os::ptrace::{self, Phase, Resume, Stop, Stopped};
+use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -92,9 +94,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         let has_room = room.is_some_and(|at| self.memory.may_write(at - 2 * SIZE as u64));
         let shared = self.mappings().iter().any(|mapping| mapping.shared && mapping.writable);
         let alone = self.course.children.is_empty() && !self.course.has_timers;
-        // Natively the kernel starts a program faster than qemu is copied; nobody has tried to copy one.
-        let native = self.engine.host.is_native();
-        if native || !has_room || shared || !alone || !self.programs.is_empty() || !are_harmless(&files) {
+        if self.engine.host.is_native()
+            || !has_room
+            || shared
+            || !alone
+            || !self.programs.is_empty()
+            || !are_harmless(&files)
+        {
             self.engine.server = Serving::Impossible;
             return Ok(false);
         }
@@ -232,12 +238,11 @@ impl Server {
             let stopped = Stopped::new(tid);
             match stop {
                 Stop::Syscall if tid == self.process && copy.is_none() => {
-                    if stopped.syscall_phase()? == Phase::Entry {
-                        let mut call = stopped.call()?;
-                        if call.number == libc::SYS_clone {
-                            call.args[0] |= libc::CLONE_PARENT as u64;
-                            stopped.set_call(&call)?;
-                        }
+                    if let Some(mut call) = stopped.entered_call()?
+                        && call.number == libc::SYS_clone
+                    {
+                        call.args[0] |= libc::CLONE_PARENT as u64;
+                        stopped.set_call(&call)?;
                     }
                     stopped.resume(Resume::ToSyscall, 0)?;
                 }
@@ -268,7 +273,7 @@ impl Server {
 }
 
 fn is_gate(stopped: &Stopped) -> Result<bool, EngineError> {
-    let call = stopped.call()?;
+    let call = stopped.filtered_call()?;
     Ok(call.number == libc::SYS_write && gate(call.args[0]).is_some())
 }
 

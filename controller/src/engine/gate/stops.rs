@@ -123,7 +123,7 @@ impl<S: Strategy> Run<'_, S> {
 
     /// A system call that the filter points out: a gate, or a file is opened.
     fn filtered(&mut self, tid: Tid, index: Option<usize>, stopped: Stopped) -> Result<(), EngineError> {
-        let call = stopped.call()?;
+        let call = stopped.filtered_call()?;
         match call.number {
             libc::SYS_write => {}
             libc::SYS_execve | libc::SYS_execveat => {

@@ -201,8 +201,8 @@ impl Simple {
         let result = match self.verb {
             Verb::Nothing => None,
             Verb::Move => Some(from),
-            Verb::MoveIf(condition) => Some(if alu::holds(condition, flags) { from } else { to }),
-            Verb::SetIf(condition) => Some(u64::from(alu::holds(condition, flags))),
+            Verb::MoveIf(condition) => Some(if holds(condition, flags) { from } else { to }),
+            Verb::SetIf(condition) => Some(u64::from(holds(condition, flags))),
             Verb::ExtendSign => {
                 let narrow = match self.from {
                     Operand::Register(part) => part.width,
