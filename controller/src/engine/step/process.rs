@@ -256,6 +256,8 @@ impl<S: Strategy> Run<'_, S> {
         let signal = match stop {
             Stop::Exited(_) | Stop::Killed(_) => {
                 self.course.children.remove(&tid);
+                // Of its end the program is told, if not of more.
+                self.threads.iter_mut().for_each(|thread| thread.may_be_hit = true);
                 self.children_calls.remove(&tid);
                 return Ok(());
             }

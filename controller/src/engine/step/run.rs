@@ -177,11 +177,12 @@ impl<'e, S: Strategy> Run<'e, S> {
         if std::mem::take(&mut thread.dirty) {
             stopped.set_regs(&thread.regs)?;
         }
-        thread.may_be_hit = false;
         let tid = thread.tid;
         self.memory.changes();
         stopped.resume(how, signal)?;
         let stop = self.wait_for(tid)?;
+        // A system call, the end of a handler too, may have let signals in that were blocked.
+        self.threads[index].may_be_hit = stop == Stop::Syscall && self.course.expects_signals;
         if stop == Stop::Exec {
             // Whoever executes another program is the process's first thread from then on.
             self.threads[index].tid = self.process;

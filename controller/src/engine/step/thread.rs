@@ -27,7 +27,7 @@ pub(super) struct Frame {
 pub(super) struct Thread {
     common: common::Thread,
     pub(super) regs: Regs,
-    /// Somebody has sent a signal since it went on last: it may be for this thread.
+    /// A signal may be waiting for it to go on: somebody has sent one, or it has just let some in.
     pub(super) may_be_hit: bool,
     /// To be delivered when it goes on.
     pub(super) signal: i32,
