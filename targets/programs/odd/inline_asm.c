@@ -7,18 +7,18 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static int x, y, z;
+static int x, y;
 static int first, second;
 
 static void store(int *at) {
 #ifdef BUGGY
     __asm__ volatile("movl $1, %0" : "=m"(*at));
 #else
+    static int z;
     int one = 1;
     if (at == &x) {
         __asm__ volatile("xchgl %0, %1" : "+r"(one), "+m"(*at) : : "memory");
     } else {
-        // The red zone is below the pointer, and this changes nothing.
         __asm__ volatile("movl $1, %0\n\tlock; addl $0, %1" : "=m"(*at), "+m"(z) : : "memory", "cc");
     }
 #endif
