@@ -220,7 +220,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
-    /// [`Run::ends`]): the kernel would do it once more, when somebody else may use that memory already.
+    /// `ends` in `engine/futex.rs`): the kernel would do it once more, when somebody else may use that memory already.
     fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
         let flags = self.clone_arguments(call).flags;
         let clears = libc::CLONE_CHILD_CLEARTID as u64;
