@@ -28,13 +28,14 @@ fn musl_inside() {
     is_clean(&source, CROSS_MUSL_STATIC, 10, "random").unwrap();
 }
 
-/// Debian's two packages: the emulator with shared libraries, and the one without.
+/// Debian's two packages: the emulator with shared libraries, and the one without. Both runs have one directory, and so
+/// one environment.
 #[test]
 fn either_emulator() {
     for flavour in [CROSS, CROSS_STATIC] {
         let built = Source::named("verdicts/assert.c").build(Variant::Buggy, flavour);
+        let directory = Directory::new("emulator");
         let reports = ["qemu-aarch64", "qemu-aarch64-static"].map(|emulator| {
-            let directory = Directory::new(emulator);
             let options = format!("-n 50 --keep-going --qemu /usr/bin/{emulator}");
             let report = directory.report(&options, &built).unwrap();
             assert!(report.number("buggy_executions") > 0, "{}", report.value());

@@ -13,6 +13,7 @@ use super::priority::{AgentMap, Priority, highest};
 use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, placed, recent, spuriously};
 use crate::op::{Agent, Place};
 use crate::rng::Rng;
+use alloc::collections::BTreeMap;
 
 /// Priority scheduling with random places as sinks.
 #[derive(Clone, Debug)]
@@ -20,8 +21,11 @@ pub struct PlaceWm {
     rng: Rng,
     history: u32,
     depth: u32,
-    /// Decides, with the address, which places are sinks.
+    /// Decides, with their numbers, which places are sinks.
     salt: u64,
+    /// Addresses that were asked about, numbered as they came: where a program's variables lie (which its environment's
+    /// length decides, for those on its stack) does not decide what is found.
+    numbers: BTreeMap<u64, u64>,
     /// Priorities, and whether the agent has come to a sink.
     ranks: AgentMap<(Priority, bool)>,
     /// Whether stores may come before others in modification order.
@@ -36,11 +40,16 @@ impl PlaceWm {
     pub fn new(seed: u64, depth: u32, history: u32) -> PlaceWm {
         let mut rng = Rng::new(seed);
         let (salt, inserts) = (rng.bits(), rng.below(3) > 0);
-        PlaceWm { rng, history, depth, salt, ranks: AgentMap::new(), inserts, alone: true }
+        let numbers = BTreeMap::new();
+        PlaceWm { rng, history, depth, salt, numbers, ranks: AgentMap::new(), inserts, alone: true }
     }
 
-    fn is_sink(&self, at: Option<Place>) -> bool {
-        at.is_some_and(|at| Rng::seed_of(self.salt, at.addr.0) >> (64 - self.depth.clamp(1, 63)) == 0)
+    fn is_sink(&mut self, at: Option<Place>) -> bool {
+        at.is_some_and(|at| {
+            let next = self.numbers.len() as u64;
+            let number = *self.numbers.entry(at.addr.0).or_insert(next);
+            Rng::seed_of(self.salt, number) >> (64 - self.depth.clamp(1, 63)) == 0
+        })
     }
 }
 
@@ -126,6 +135,19 @@ mod tests {
             seen.insert((read[0], read[1]));
         }
         assert_eq!(seen.len(), 4, "{seen:?}");
+    }
+
+    /// The same program elsewhere in memory runs as it does here.
+    #[test]
+    fn addresses_decide_nothing() {
+        let at = |first| {
+            Toy::new(ModelKind::C11, &[&[store(first), store(first + 1)], &[load(first + 1), load(first)]])
+        };
+        for seed in 0..100 {
+            let [here, there] = [0, 2].map(|first| at(first).run(&mut PlaceWm::new(seed, 1, 1)));
+            assert_eq!(here.threads(), there.threads(), "{seed}");
+            assert_eq!(here.outcome.rf, there.outcome.rf, "{seed}");
+        }
     }
 
     /// A thread that is alone is not lowered: there is nobody to wait for.
