@@ -80,6 +80,38 @@ pub(super) const fn constant(reg: u32, value: u32) -> u32 {
     0xd280_0000 | value << 5 | reg
 }
 
+/// `adrp xN, to` and `add xN, xN, #…`: an address.
+pub(super) fn address(reg: u32, from: Va, to: Va) -> Option<[u32; 2]> {
+    let pages = (to & !0xfff).wrapping_sub(from & !0xfff).cast_signed() >> 12;
+    let near = (-(1 << 20)..1 << 20).contains(&pages);
+    let field = pages as u32;
+    let page = 0x9000_0000 | (field & 3) << 29 | (field >> 2 & 0x7_ffff) << 5 | reg;
+    near.then(|| [page, 0x9100_0000 | (to as u32 & 0xfff) << 10 | reg << 5 | reg])
+}
+
+/// `br xN`.
+pub(super) const fn jump(reg: u32) -> u32 {
+    0xd61f_0000 | reg << 5
+}
+
+/// A call through a register (BLR, BLRAA and their kin) of address `from` at address `to`: a jump, with the return
+/// address that the call would have left. Somebody may look up who called.
+pub(super) fn called(word: u32, from: Va, to: Va, out: &mut Vec<u32>) -> bool {
+    const JUMPS_TOO: u32 = 1 << 21;
+    let mut jump = word & !JUMPS_TOO;
+    let mut at = to;
+    if word >> 5 & 31 == LR {
+        // mov x16, x30: calls may change that one.
+        out.push(0xaa1e_03f0);
+        jump = jump & !(31 << 5) | 16 << 5;
+        at += 4;
+    }
+    let Some(ret) = address(LR, at, from + 4) else { return false };
+    out.extend(ret);
+    out.push(jump);
+    true
+}
+
 /// `ldr w0, to`.
 pub(super) fn load_literal_w0(from: Va, to: Va) -> Option<u32> {
     offset(from, to, 19).map(|offset| 0x1800_0000 | offset << 5)
@@ -214,6 +246,10 @@ mod tests {
             (load_literal_w0(0x1000, 0x1010).unwrap(), "ldr w0, #0x1010"),
             (if_zero_w0(0x1000, 0x1020).unwrap(), "cbz w0, #0x1020"),
             (SVC, "svc #0"),
+            (address(30, 0x1000, 0x40_2ffc).unwrap()[0], "adrp x30, #0x402000"),
+            (address(30, 0x1000, 0x40_2ffc).unwrap()[1], "add x30, x30, #0xffc"),
+            (address(9, 0x1ffc, 0x8).unwrap()[0], "adrp x9, #0"),
+            (jump(16), "br x16"),
             (RET, "ret "),
         ];
         for (word, expected) in cases {
@@ -221,6 +257,22 @@ mod tests {
         }
         assert_eq!(branch(0, 1 << 27), None);
         assert!(branch(1 << 27, 0).is_some());
+    }
+
+    /// blr x3; blr x30; blraa x3, x4: jumps from stubs, which come back to the call's own place.
+    #[test]
+    fn calls_return_where_they_were() {
+        let cases: [(u32, &[&str]); 3] = [
+            (0xd63f_0060, &["adrp x30, #0x401000", "add x30, x30, #8", "br x3"]),
+            (0xd63f_03c0, &["mov x16, x30", "adrp x30, #0x401000", "add x30, x30, #8", "br x16"]),
+            (0xd73f_0864, &["adrp x30, #0x401000", "add x30, x30, #8", "braa x3, x4"]),
+        ];
+        for (word, expected) in cases {
+            let mut out = Vec::new();
+            assert!(called(word, 0x40_1004, 0x48_0008, &mut out));
+            let shown: Vec<_> = (0..).zip(&out).map(|(at, &word)| text(word, 0x48_0008 + 4 * at)).collect();
+            assert_eq!(shown, expected, "{word:#x}");
+        }
     }
 
     #[test]

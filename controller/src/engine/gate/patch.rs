@@ -162,14 +162,17 @@ impl Writer {
 
     /// The instructions of a gate, here. What they do not fall through to: which of them branches where.
     fn body(&mut self, found: &Found) -> Result<Vec<(usize, Va)>, TooFar> {
-        let Wanted::Exclusive(sequence) = &found.wanted else {
-            let here = self.here();
-            let moved = asm::moved(found.word, found.at, here, &mut self.words);
-            return if moved { Ok(Vec::new()) } else { Err(TooFar) };
+        let here = self.here();
+        let moved = match &found.wanted {
+            Wanted::Exclusive(sequence) => {
+                let start = self.words.len();
+                self.words.extend(&sequence.words);
+                return Ok(sequence.exits.iter().map(|(index, target)| (start + index, *target)).collect());
+            }
+            Wanted::Indirect => asm::called(found.word, found.at, here, &mut self.words),
+            _ => asm::moved(found.word, found.at, here, &mut self.words),
         };
-        let start = self.words.len();
-        self.words.extend(&sequence.words);
-        Ok(sequence.exits.iter().map(|(index, target)| (start + index, *target)).collect())
+        if moved { Ok(Vec::new()) } else { Err(TooFar) }
     }
 
     /// A branch of a sequence leads here. Those that sequences have keep their distance in bits 5 to 23.
