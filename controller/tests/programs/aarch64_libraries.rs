@@ -26,6 +26,7 @@ fn musl_inside() {
     let source = Source::named("verdicts/assert.c");
     is_found(&source, CROSS_MUSL_STATIC).unwrap();
     is_clean(&source, CROSS_MUSL_STATIC, 10, "random").unwrap();
+    is_clean(&Source::named("odd/cancel_read.c"), CROSS_MUSL_STATIC, 20, "random").unwrap();
 }
 
 /// Debian's two packages: the emulator with shared libraries, and the one without. Both runs have one directory, and so

@@ -1,4 +1,5 @@
-// Exceptions: caught in the thread, carried to another thread, and thrown through a callback of the C library.
+// Exceptions: caught in the thread, carried to another thread, thrown through a callback of the C library, and through a
+// virtual function.
 // Expect: clean
 #include <atomic>
 #include <cassert>
@@ -15,7 +16,29 @@ int compare(const void *a, const void *b) {
     return *static_cast<const int *>(a) - *static_cast<const int *>(b);
 }
 
+struct Base {
+    virtual void act() = 0;
+};
+
+struct Throws : Base {
+    void act() override { throw caught.load(); }
+};
+
+struct Quiet : Base {
+    void act() override {}
+};
+
+Throws throws;
+Quiet quiet;
+// Which one it is, no compiler knows.
+Base *volatile base = &quiet;
+
 void work(std::exception_ptr &carried) {
+    try {
+        base->act();
+    } catch (int) {
+        caught.fetch_add(1);
+    }
     int numbers[] = {2, 2};
     try {
         std::qsort(numbers, 2, sizeof *numbers, compare);
@@ -31,6 +54,7 @@ void work(std::exception_ptr &carried) {
 
 int main() {
     std::exception_ptr carried[2];
+    base = &throws;
     std::thread first(work, std::ref(carried[0])), second(work, std::ref(carried[1]));
     first.join();
     second.join();
@@ -41,6 +65,6 @@ int main() {
             caught.fetch_add(1);
         }
     }
-    assert(caught == 4);
+    assert(caught == 6);
     return 0;
 }

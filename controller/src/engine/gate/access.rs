@@ -496,7 +496,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Signals that have waited for its instruction are sent again.
-    fn send_held(&self, index: usize) {
+    pub(super) fn send_held(&self, index: usize) {
         let thread = &self.threads[index];
         for &(signal, _) in &thread.held {
             ptrace::send(self.process, thread.tid, signal);

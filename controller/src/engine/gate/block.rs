@@ -38,6 +38,14 @@ impl Block {
         Block { words, pc: 0 }
     }
 
+    /// These registers, and a stack pointer and a program counter as the program sees them.
+    pub(super) fn with(registers: [u64; 31], sp: u64, pc: u64) -> Block {
+        let mut words = [0; WORDS];
+        words[..31].copy_from_slice(&registers);
+        words[SP] = sp.wrapping_sub(SIZE as u64);
+        Block { words, pc }
+    }
+
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -61,6 +69,11 @@ impl Block {
     /// Where the block is.
     pub(super) fn address(&self) -> u64 {
         self.words[SP]
+    }
+
+    /// The condition flags.
+    pub(super) fn flags(&self) -> u64 {
+        self.words[FLAGS]
     }
 
     pub(super) fn next(&self) -> u64 {

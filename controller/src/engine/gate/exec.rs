@@ -125,6 +125,8 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn inherits(&mut self, child: Tid, maker: Tid) {
         let program = self.program_of(maker);
         self.programs.insert(child, program);
+        let handlers = self.inherited.get(&maker).unwrap_or(&self.handlers).clone();
+        self.inherited.insert(child, handlers);
     }
 
     /// The process runs another program now, in a new qemu.
@@ -147,6 +149,7 @@ impl<S: Strategy> Run<'_, S> {
         self.others.clear();
         self.pointers.clear();
         self.shared.clear();
+        self.handlers.clear();
         Ok(stopped.resume(Resume::Free, 0)?)
     }
 }

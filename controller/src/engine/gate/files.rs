@@ -2,7 +2,7 @@
 //! that opens its own file gets the original.
 
 use super::asm::Va;
-use super::patch::{self, Gate, List};
+use super::patch::{self, Gate, List, Own};
 use super::{elf, qemu, scan};
 use crate::engine::modules::{Binary, Library};
 use crate::engine::{EngineError, EngineOptions};
@@ -25,7 +25,7 @@ pub(super) struct Copy {
     pub(super) path: String,
     pub(super) binary: Arc<Binary>,
     pub(super) flag: Va,
-    pub(super) returns: Va,
+    pub(super) own: Own,
     /// The instructions that are branches to stubs now, by their addresses.
     patched: Vec<Va>,
     /// Whether it is the dynamic linker: what it opens is code.
@@ -135,10 +135,10 @@ impl Files {
         copy.write_all(&patched.bytes).map_err(os)?;
         // Nobody executes what somebody may write.
         let copy = File::open(format!("/proc/self/fd/{}", copy.as_raw_fd())).map_err(os)?;
-        let patch::Patched { flag, returns, .. } = patched;
+        let patch::Patched { flag, own, .. } = patched;
         let linker = binary.core && binary.name.starts_with("ld");
         let patched = found.iter().map(|found| found.at).collect();
-        self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, returns, patched, linker });
+        self.copies.push(Copy { copy, path: path.to_owned(), binary, flag, own, patched, linker });
         Ok(Some(number))
     }
 

@@ -42,7 +42,7 @@ impl<S: Strategy> Run<'_, S> {
         let watched = kind != Kind::Once;
         let call = Call { kind, args, ret, sp, watched, child, told, direct };
         let file = self.engine.files.gates[self.threads[index].gate].file;
-        let to = self.engine.files.copies[file].returns.wrapping_add(self.biases[&file]);
+        let to = self.engine.files.copies[file].own.returns.wrapping_add(self.biases[&file]);
         let thread = &mut self.threads[index];
         if watched {
             thread.regs.set_x(30, to);
@@ -104,7 +104,7 @@ impl<S: Strategy> Run<'_, S> {
         let ours: Vec<u64> = self
             .biases
             .iter()
-            .map(|(&file, bias)| self.engine.files.copies[file].returns.wrapping_add(*bias))
+            .map(|(&file, bias)| self.engine.files.copies[file].own.returns.wrapping_add(*bias))
             .collect();
         let mut end = u64::MAX;
         for at in (0..self.threads[index].calls.len()).rev() {

@@ -18,6 +18,8 @@ mod elf;
 mod exclusive;
 mod exec;
 mod files;
+mod frame;
+mod handlers;
 mod host;
 mod islands;
 mod library;

@@ -55,9 +55,15 @@ impl<S: Strategy> Run<'_, S> {
             let what = "an access to memory that cannot be looked at";
             return Err(EngineError::Unsupported(format!("{}: before here, {what}", self.place_of(index))));
         }
+        let kind = self.engine.files.gates[self.threads[index].gate].kind.clone();
+        if let Kind::Handler = kind {
+            return self.enters_handler(index);
+        }
         self.tell_passed(index);
-        let gate = &self.engine.files.gates[self.threads[index].gate];
-        let kind = gate.kind.clone();
+        if self.threads[index].comes_again() {
+            self.threads[index].slot = Some(Slot::Exec);
+            return Ok(());
+        }
         if !self.threads[index].calls.is_empty() && !matches!(kind, Kind::Return) {
             self.left(index)?;
             if self.threads[index].mode != Mode::Running {
@@ -80,6 +86,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.syscall_left(index)
             }
             Kind::Return => self.returned(index),
+            Kind::Handler => unreachable!("dealt with above"),
             // Nothing counts while there is one thread.
             _ if !self.watching => {
                 self.set_flag(file, false)?;
@@ -173,23 +180,28 @@ impl<S: Strategy> Run<'_, S> {
 
     /// Threads that were away in the kernel and are back run again.
     pub(super) fn look_for_returned(&mut self) -> Result<(), EngineError> {
-        let stirred = std::mem::take(&mut self.course.stirred);
+        if std::mem::take(&mut self.course.stirred) {
+            self.settle_woken()?;
+        }
         for index in 0..self.threads.len() {
-            if self.threads[index].mode != Mode::Away {
-                continue;
-            }
-            let tid = self.threads[index].tid;
-            // One that the kernel has woken is on its way: which it is, must not depend on our luck. (Or it sleeps
-            // again: what it was woken for was another's.)
-            if self.threads[index].stopped.is_none()
-                && stirred
-                && proc::sleeps(self.process, tid) == Some(false)
-            {
-                self.settles(index)?;
-            }
-            if self.threads[index].stopped.is_some() {
+            if self.threads[index].mode == Mode::Away && self.threads[index].stopped.is_some() {
                 self.machine.back(self.threads[index].id);
                 self.threads[index].mode = Mode::Running;
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads that the kernel has woken are on their way: which they are, must not depend on our luck. (Or they sleep
+    /// again: what they were woken for was another's.)
+    pub(super) fn settle_woken(&mut self) -> Result<(), EngineError> {
+        for index in 0..self.threads.len() {
+            let thread = &self.threads[index];
+            if thread.mode == Mode::Away
+                && thread.stopped.is_none()
+                && proc::sleeps(self.process, thread.tid) == Some(false)
+            {
+                self.settles(index)?;
             }
         }
         Ok(())

@@ -33,6 +33,8 @@ pub(super) struct Gate {
     pub(super) skip: Va,
     pub(super) post: Va,
     pub(super) retry: Va,
+    /// Behind the instruction, in the program.
+    pub(super) back: Va,
 }
 
 #[derive(Clone, Debug)]
@@ -55,12 +57,14 @@ pub(super) enum Kind {
     Indirect,
     /// Where functions return to whose end matters.
     Return,
+    /// In the place of every handler of a signal.
+    Handler,
 }
 
 impl Kind {
     /// Whether threads stop there even while nothing else matters.
     fn always(&self) -> bool {
-        matches!(self, Kind::Entry | Kind::Svc | Kind::Post | Kind::Return)
+        matches!(self, Kind::Entry | Kind::Svc | Kind::Post | Kind::Return | Kind::Handler)
     }
 }
 
@@ -69,9 +73,38 @@ pub(super) struct Patched {
     pub(super) bytes: Vec<u8>,
     /// The word that says whether gates are shut.
     pub(super) flag: Va,
+    pub(super) own: Own,
+}
+
+/// Code of ours, beside the stubs.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
     /// Where functions return to whose end matters.
     pub(super) returns: Va,
+    /// What signals are handled by, first.
+    pub(super) handler: Va,
+    pub(super) common: Common,
+    /// Where all of it ends, stubs included.
+    pub(super) end: Va,
 }
+
+/// The code that all stubs share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Common {
+    /// The entries of gates that always stop, and of others.
+    pub(super) always: Va,
+    pub(super) gate: Va,
+    /// From here on all registers are in the block.
+    pub(super) saved: Va,
+    /// Where the supervisor is asked.
+    pub(super) svc: Va,
+    /// Where gates let pass.
+    pub(super) pass: Va,
+    pub(super) end: Va,
+}
+
+/// The register that a handler's address is in: one that calls may change.
+pub(super) const HANDLER: u32 = 16;
 
 /// The most gates of all files together.
 pub(super) const MOST: usize = 1 << 24;
@@ -79,8 +112,7 @@ pub(super) const MOST: usize = 1 << 24;
 struct Writer {
     base: Va,
     words: Vec<u32>,
-    gate: Va,
-    gate_always: Va,
+    common: Common,
 }
 
 /// A branch of ours that does not reach: the file's code is too large.
@@ -105,11 +137,11 @@ impl Writer {
         let flag = self.here();
         // Shut, and 16 bytes for the word's cache line to be aligned.
         self.words.extend([1, 0, 0, 0]);
-        self.gate_always = self.here();
+        self.common.always = self.here();
         self.push(asm::store_pair(0, 1, 0));
         let to_save = self.words.len();
         self.push(0);
-        self.gate = self.here();
+        self.common.gate = self.here();
         self.push(asm::store_pair(0, 1, 0));
         self.push(asm::load_literal_w0(self.here(), flag).ok_or(TooFar)?);
         let to_pass = self.words.len();
@@ -119,6 +151,7 @@ impl Writer {
         for reg in (2..30).step_by(2) {
             self.push(asm::store_pair(reg, reg + 1, reg * 8));
         }
+        self.common.saved = self.here();
         self.push(asm::store(asm::LR, block::NEXT as u32 * 8));
         self.push(asm::FLAGS_TO_X0);
         self.push(asm::store(0, block::FLAGS as u32 * 8));
@@ -127,6 +160,7 @@ impl Writer {
         self.push(asm::LOAD_NUMBER);
         self.push(asm::constant(2, block::SIZE as u32));
         self.push(asm::constant(8, 64));
+        self.common.svc = self.here();
         self.push(asm::SVC);
         self.push(asm::load(0, block::FLAGS as u32 * 8));
         self.push(asm::X0_TO_FLAGS);
@@ -137,9 +171,11 @@ impl Writer {
         self.push(asm::load_pair(0, 1, 0));
         self.push(asm::RET);
         let pass = self.here();
+        self.common.pass = pass;
         self.words[to_pass] = asm::if_zero_w0(self.base + 4 * to_pass as u64, pass).ok_or(TooFar)?;
         self.push(asm::load_pair(0, 1, 0));
         self.push(asm::RET);
+        self.common.end = self.here();
         Ok(flag)
     }
 
@@ -149,7 +185,7 @@ impl Writer {
         let entry = self.here();
         self.push(asm::push(block::SIZE as u32));
         self.push(asm::store(asm::LR, block::LR as u32 * 8));
-        let to = if always { self.gate_always } else { self.gate };
+        let to = if always { self.common.always } else { self.common.gate };
         self.push(asm::call(self.here(), to).ok_or(TooFar)?);
         Ok((entry, self.here()))
     }
@@ -188,9 +224,29 @@ impl Writer {
         self.branch(over)?;
         let (_, exec) = self.stop(list.number(), true)?;
         let Found { at, word, .. } = *found;
-        list.gates.push(Gate { file, at, word, kind: Kind::Post, exec, skip: exec, post: exec, retry: exec });
+        list.gates.push(Gate {
+            file,
+            at,
+            word,
+            kind: Kind::Post,
+            exec,
+            skip: exec,
+            post: exec,
+            retry: exec,
+            back: to,
+        });
         self.leave();
         self.branch(to)
+    }
+
+    /// A gate that stands for no instruction, and what threads do behind it; its entry.
+    fn alone(&mut self, kind: Kind, next: u32, file: usize, list: &mut List<'_>) -> Result<Va, TooFar> {
+        let (entry, exec) = self.stop(list.number(), true)?;
+        let [skip, post, retry, back] = [exec; 4];
+        list.gates.push(Gate { file, at: entry, word: 0, kind, exec, skip, post, retry, back });
+        self.leave();
+        self.push(next);
+        Ok(entry)
     }
 
     /// The stub of a gate; its entry.
@@ -205,7 +261,7 @@ impl Writer {
         let is_call = matches!(kind, Kind::Svc);
         let at = found.at;
         let word = if let Wanted::Outline(word) = found.wanted { word } else { found.word };
-        list.gates.push(Gate { file, at, word, kind, exec, skip: 0, post: 0, retry: 0 });
+        list.gates.push(Gate { file, at, word, kind, exec, skip: 0, post: 0, retry: 0, back });
         // A system call always stops behind, too.
         if !is_call {
             self.leave();
@@ -264,14 +320,11 @@ pub(super) fn patch(
     if list.gates.len() + 4 * found.len() >= MOST {
         return Err(unsupported("too much code"));
     }
-    let mut writer = Writer { base, words: Vec::new(), gate: 0, gate_always: 0 };
+    let mut writer = Writer { base, words: Vec::new(), common: Common::default() };
     let too_far = |_| unsupported("code of more than 128 MiB, or a branch that cannot be moved");
     let flag = writer.common().map_err(too_far)?;
-    let (returns, exec) = writer.stop(list.number(), true).map_err(too_far)?;
-    let kind = Kind::Return;
-    list.gates.push(Gate { file, at: returns, word: 0, kind, exec, skip: exec, post: exec, retry: exec });
-    writer.leave();
-    writer.push(asm::RET);
+    let returns = writer.alone(Kind::Return, asm::RET, file, list).map_err(too_far)?;
+    let handler = writer.alone(Kind::Handler, asm::jump(HANDLER), file, list).map_err(too_far)?;
     for found in found {
         let entry = writer.stub(found, file, list).map_err(too_far)?;
         let branch = asm::branch(found.at, entry).ok_or_else(|| too_far(TooFar))?;
@@ -279,5 +332,6 @@ pub(super) fn patch(
     }
     let stubs: Vec<u8> = writer.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     elf.append(spare, base, &stubs);
-    Ok(Patched { bytes: elf.bytes, flag, returns })
+    let own = Own { returns, handler, end: writer.here(), common: writer.common };
+    Ok(Patched { bytes: elf.bytes, flag, own })
 }

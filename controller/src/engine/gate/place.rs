@@ -25,7 +25,7 @@ impl<S: Strategy> Run<'_, S> {
         let returns: Vec<u64> = self
             .biases
             .iter()
-            .map(|(&file, bias)| self.engine.files.copies[file].returns.wrapping_add(*bias))
+            .map(|(&file, bias)| self.engine.files.copies[file].own.returns.wrapping_add(*bias))
             .collect();
         let mut calls = thread.calls.iter().rev();
         let returns =

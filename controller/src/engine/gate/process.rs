@@ -275,6 +275,7 @@ impl<S: Strategy> Run<'_, S> {
         let signal = match stop {
             Stop::Exited(_) | Stop::Killed(_) => {
                 self.course.children.remove(&tid);
+                self.inherited.remove(&tid);
                 return Ok(());
             }
             Stop::Group => return Ok(Stopped::new(tid).resume(Resume::Listen, 0)?),
@@ -305,6 +306,9 @@ impl<S: Strategy> Run<'_, S> {
                 if gate.is_some_and(|gate| matches!(gate.kind, Kind::Return)) {
                     let what = "a process that was made inside a function of the C runtime";
                     return Err(EngineError::Unsupported(what.to_owned()));
+                }
+                if gate.is_some_and(|gate| matches!(gate.kind, Kind::Handler)) {
+                    self.child_enters_handler(tid, call.args[1])?;
                 }
                 if gate.is_some() {
                     self.open_child(tid);

@@ -2,6 +2,7 @@
 //! machine is [`crate::engine::schedule`]'s.
 
 use super::GateEngine;
+use super::handlers::Handlers;
 use super::thread::Thread;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::Course;
@@ -46,6 +47,9 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) programs: HashMap<Tid, PathBuf>,
     /// Bytes of stacks that other threads have touched, in units of eight.
     pub(super) shared: HashSet<u64>,
+    /// Handlers of signals, and those of processes that the program has made.
+    pub(super) handlers: Handlers,
+    pub(super) inherited: HashMap<Tid, Handlers>,
     /// Threads, by their thread pointers.
     pub(super) pointers: Vec<(u64, ThreadId)>,
     /// The thread that went on last.
@@ -108,6 +112,8 @@ impl<'e, S: Strategy> Run<'e, S> {
             strangers: HashMap::new(),
             programs: HashMap::new(),
             shared: HashSet::new(),
+            handlers: Handlers::new(),
+            inherited: HashMap::new(),
             pointers: Vec::new(),
             current: 0,
         })

@@ -16,6 +16,7 @@
 
 use super::GateEngine;
 use super::block::{Block, NEXT, SIZE};
+use super::handlers::Handlers;
 use super::run::Run;
 use super::thread::Thread;
 use crate::engine::EngineError;
@@ -62,6 +63,7 @@ pub(super) struct Server {
     thread: Parked,
     modules: Vec<Module>,
     biases: HashMap<usize, u64>,
+    handlers: Handlers,
 }
 
 /// The thread that is about to make another one.
@@ -126,6 +128,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             thread: parked,
             modules: self.modules.clone(),
             biases: self.biases.clone(),
+            handlers: self.handlers.clone(),
         };
         // It belongs to the server from now on.
         self.threads[index].stopped = None;
@@ -152,12 +155,12 @@ impl<'e, S: Strategy> Run<'e, S> {
         let copied = server.copy()?;
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
         let thread = server.thread(copied.process, id);
-        let (modules, biases, moment) =
-            (server.modules.clone(), server.biases.clone(), server.moment.clone());
+        let (modules, biases) = (server.modules.clone(), server.biases.clone());
+        let (moment, handlers) = (server.moment.clone(), server.handlers.clone());
         let course = moment.restore(&engine.options, &mut engine.streams)?;
         let mut run = Run::with(engine, machine, copied.process, thread, course)?;
         (run.modules, run.biases, run.others) = (modules, biases, copied.helpers);
-        (run.begun, run.watching) = (true, true);
+        (run.handlers, run.begun, run.watching) = (handlers, true, true);
         run.engine.unwind.set_modules(&run.modules);
         Ok(run)
     }

@@ -184,7 +184,8 @@ impl<S: Strategy> Run<'_, S> {
             stopped.set_signal_info(&info)?;
         }
         let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
-        if thread.executing && !(faults && info.si_code > 0) {
+        let waits = thread.executing || thread.passing && self.handlers.contains_key(&(signal as u64));
+        if waits && !(faults && info.si_code > 0) {
             thread.held.push((signal, info));
             return Ok(false);
         }

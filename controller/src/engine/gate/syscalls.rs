@@ -82,6 +82,7 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
+            libc::SYS_rt_sigaction => self.sets_handler(index, &call),
             libc::SYS_rt_sigreturn => {
                 self.leaves_handler(index);
                 Ok(())
@@ -174,7 +175,16 @@ impl<S: Strategy> Run<'_, S> {
         }
         let thread = &mut self.threads[index];
         thread.slot = Some(Slot::Post);
-        if may_block { self.resume_to_kernel(index) } else { self.resume(index) }
+        if may_block {
+            return self.resume_to_kernel(index);
+        }
+        // Handlers come when it is over. (What executes another program has no such moment.)
+        let number = thread.syscall.map_or(0, |call| call.number as i64);
+        thread.passing = !matches!(number, libc::SYS_execve | libc::SYS_execveat);
+        self.resume(index)?;
+        self.threads[index].passing = false;
+        self.send_held(index);
+        Ok(())
     }
 
     /// The thread goes on to its next gate, or to where it sleeps in the kernel.
@@ -236,11 +246,14 @@ impl<S: Strategy> Run<'_, S> {
         let result = self.threads[index].regs.x(0);
         match call.number as i64 {
             libc::SYS_clone => return Ok(()),
+            libc::SYS_rt_sigaction => self.has_set_handler(index, &call, failed)?,
             libc::SYS_kill
             | libc::SYS_tkill
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => {
+                // Whom it was for has received it before this one goes on.
+                self.settle_woken()?;
                 self.look_for_signals();
             }
             libc::SYS_mmap if !failed => {

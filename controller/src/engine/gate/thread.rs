@@ -66,6 +66,12 @@ pub(super) struct Thread {
     pub(super) gone: bool,
     /// Its instruction accesses memory that it may not: if it gets through, we were wrong.
     pub(super) must_fault: bool,
+    /// A handler came when this gate had been dealt with, at this stack pointer: it comes there again.
+    pub(super) decided: Option<(usize, u64)>,
+    /// The handler of a signal that it is about to set.
+    pub(super) handler: Option<u64>,
+    /// It is in a system call that does not sleep: signals wait until that is over.
+    pub(super) passing: bool,
     /// Gates that it has passed since its last operation.
     pub(super) passed: u32,
 }
@@ -117,6 +123,9 @@ impl Thread {
             exiting: false,
             gone: false,
             must_fault: false,
+            decided: None,
+            handler: None,
+            passing: false,
             passed: 0,
         }
     }
