@@ -230,3 +230,152 @@ fn in_stub(gates: &[Gate], file: usize, at: Va) -> Option<(Found, Option<Saved>)
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::gate::asm::SVC;
+    use crate::engine::gate::patch::stubs;
+    use crate::engine::gate::scan::{Found as Wants, Wanted};
+
+    const BASE: Va = 0x10_0000;
+    const BIAS: u64 = 0x55_0000_0000;
+    const STACK: u64 = 0x7000;
+
+    /// A processor that knows the instructions which stubs are made of, and stops at others.
+    struct Processor<'a> {
+        context: Context,
+        stack: Vec<u64>,
+        words: &'a [u32],
+        shut: bool,
+        next: u64,
+    }
+
+    impl Processor<'_> {
+        fn slot(&self, word: u32, shift: u32, bits: u32) -> usize {
+            let offset = u64::from(word >> shift & ((1 << bits) - 1)) * 8;
+            ((self.context.sp() + offset) / 8) as usize
+        }
+
+        /// One instruction. False if it is not ours.
+        fn step(&mut self) -> bool {
+            let pc = self.context.pc();
+            let Some(&word) = self.words.get(((pc - BIAS).wrapping_sub(BASE) / 4) as usize) else {
+                return false;
+            };
+            let (first, second) = (word & 31, word >> 10 & 31);
+            let mut next = pc + 4;
+            let sp = self.context.sp();
+            match word {
+                SVC if pc - BIAS < BASE + 0x100 => {
+                    // The supervisor says where it goes on. The kernel's answer is an error.
+                    let slot = sp as usize / 8 + super::super::block::NEXT;
+                    self.stack[slot] = self.next + BIAS;
+                    self.context.set_x(0, u64::MAX);
+                }
+                asm::RET => next = self.context.x(30),
+                asm::SP_TO_X1 => self.context.set_x(1, sp),
+                asm::LOAD_NUMBER => self.context.set_x(0, 77),
+                asm::FLAGS_TO_X0 => self.context.set_x(0, self.context.words[CONTEXT_STATE] & FLAGS),
+                asm::X0_TO_FLAGS => self.context.words[CONTEXT_STATE] = self.context.x(0) & FLAGS,
+                _ if word == asm::push(SIZE as u32) => self.context.words[CONTEXT_SP] -= SIZE as u64,
+                _ if word == asm::pop(SIZE as u32) => self.context.words[CONTEXT_SP] += SIZE as u64,
+                _ if word & 0xffc0_03e0 == asm::store_pair(0, 0, 0) => {
+                    let slot = self.slot(word, 15, 7);
+                    self.stack[slot] = self.context.x(first);
+                    self.stack[slot + 1] = self.context.x(second);
+                }
+                _ if word & 0xffc0_03e0 == asm::load_pair(0, 0, 0) => {
+                    let slot = self.slot(word, 15, 7);
+                    self.context.set_x(first, self.stack[slot]);
+                    self.context.set_x(second, self.stack[slot + 1]);
+                }
+                _ if word & 0xffc0_03e0 == asm::store(0, 0) => {
+                    let slot = self.slot(word, 10, 12);
+                    self.stack[slot] = self.context.x(first);
+                }
+                _ if word & 0xffc0_03e0 == asm::load(0, 0) => {
+                    let slot = self.slot(word, 10, 12);
+                    self.context.set_x(first, self.stack[slot]);
+                }
+                _ if word & 0xffe0_0000 == 0xd280_0000 => {
+                    self.context.set_x(first, u64::from(word >> 5 & 0xffff))
+                }
+                _ if word & 0xff00_001f == 0x1800_0000 => self.context.set_x(0, u64::from(self.shut)),
+                _ if word & 0xff00_001f == 0x3400_0000 => {
+                    if self.context.x(0) == 0 {
+                        next = asm::target(word, pc).expect("a branch");
+                    }
+                }
+                _ if word & 0x7c00_0000 == 0x1400_0000 => {
+                    next = asm::target(word, pc).expect("a branch");
+                    if word >> 31 == 1 {
+                        self.context.set_x(30, pc + 4);
+                    }
+                }
+                _ => return false,
+            }
+            self.context.set_pc(next);
+            true
+        }
+    }
+
+    /// On every way through every kind of stub, at every instruction, a thread is shown as it came: before the gate's
+    /// instruction at that, behind it at the next.
+    #[test]
+    fn a_thread_is_shown_as_it_came() {
+        let found = [
+            Wants { at: 0x1000, word: 0xf940_0041, wanted: Wanted::Insn { accesses: true } },
+            Wants { at: 0x1010, word: 0xd503_3bbf, wanted: Wanted::Insn { accesses: false } },
+            Wants { at: 0x1020, word: SVC, wanted: Wanted::Svc },
+            Wants { at: 0x1030, word: 0xd63f_0060, wanted: Wanted::Indirect },
+        ];
+        let (gates, own, words) = stubs(&found, BASE);
+        let mut words_of: [u64; 34] = std::array::from_fn(|number| 1000 + number as u64);
+        (words_of[CONTEXT_SP], words_of[CONTEXT_STATE]) = (STACK, 0x6000_0000);
+        let came = Context { words: words_of };
+        for gate in gates.iter().filter(|gate| !matches!(gate.kind, Kind::Return | Kind::Handler)) {
+            let (is_post, entry) = (matches!(gate.kind, Kind::Post), gate.exec - ENTRY);
+            let ways = [gate.exec, gate.skip, gate.retry, gate.post].map(|to| (to, true));
+            // Not every gate has one behind it. Open gates do not ask.
+            let ways = ways.into_iter().filter(|&(to, _)| to != 0).chain([(gate.exec, false)]);
+            for (to, shut) in ways {
+                let mut cpu = Processor {
+                    context: came.clone(),
+                    stack: vec![0; 0x1000],
+                    words: &words,
+                    shut,
+                    next: to,
+                };
+                cpu.context.set_pc(entry + BIAS);
+                for steps in 0.. {
+                    let at = cpu.context.pc() - BIAS;
+                    let mut context = cpu.context.clone();
+                    let block = |at: u64| {
+                        let words = &cpu.stack[at as usize / 8..][..SIZE / 8];
+                        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                        bytes.first_chunk().map(Block::new)
+                    };
+                    let told = find(&mut context, &gates, 0, &own, BIAS, block);
+                    let ours = at >= own.common.always && at < own.end;
+                    let back_again = steps > 0 && at == entry;
+                    if !ours || back_again {
+                        assert!(!ours || told.is_some_and(|told| told.shown == gate.at), "{at:#x}");
+                        break;
+                    }
+                    let told = told.unwrap_or_else(|| panic!("{gate:x?} at {at:#x}"));
+                    assert!(
+                        told.shown == if is_post { gate.back } else { gate.at } || told.shown == gate.back,
+                        "{told:x?}"
+                    );
+                    context.set_pc(came.pc());
+                    assert_eq!(context, came, "{gate:x?} at {at:#x}, to {to:#x}");
+                    if !cpu.step() {
+                        assert_eq!((told.point, told.shown), (Point::Inside(0), gate.at), "{at:#x}");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -290,6 +290,20 @@ impl Writer {
         self.branch(entry)?;
         Ok(entry)
     }
+
+    /// Everything: the flag's address, our own code's, and the entries of the stubs.
+    fn all(
+        &mut self,
+        found: &[Found],
+        file: usize,
+        list: &mut List<'_>,
+    ) -> Result<(Va, Own, Vec<Va>), TooFar> {
+        let flag = self.common()?;
+        let returns = self.alone(Kind::Return, asm::RET, file, list)?;
+        let handler = self.alone(Kind::Handler, asm::jump(HANDLER), file, list)?;
+        let entries = found.iter().map(|found| self.stub(found, file, list)).collect::<Result<_, _>>()?;
+        Ok((flag, Own { returns, handler, end: self.here(), common: self.common.clone() }, entries))
+    }
 }
 
 /// The gates of all files: those of this one are added.
@@ -322,16 +336,22 @@ pub(super) fn patch(
     }
     let mut writer = Writer { base, words: Vec::new(), common: Common::default() };
     let too_far = |_| unsupported("code of more than 128 MiB, or a branch that cannot be moved");
-    let flag = writer.common().map_err(too_far)?;
-    let returns = writer.alone(Kind::Return, asm::RET, file, list).map_err(too_far)?;
-    let handler = writer.alone(Kind::Handler, asm::jump(HANDLER), file, list).map_err(too_far)?;
-    for found in found {
-        let entry = writer.stub(found, file, list).map_err(too_far)?;
+    let (flag, own, entries) = writer.all(found, file, list).map_err(too_far)?;
+    for (found, entry) in found.iter().zip(entries) {
         let branch = asm::branch(found.at, entry).ok_or_else(|| too_far(TooFar))?;
         elf.set_word(found.at, branch).ok_or_else(|| unsupported("code that is not in the file"))?;
     }
     let stubs: Vec<u8> = writer.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     elf.append(spare, base, &stubs);
-    let own = Own { returns, handler, end: writer.here(), common: writer.common };
     Ok(Patched { bytes: elf.bytes, flag, own })
+}
+
+/// Gates of these instructions, and all code of ours, which begins at this address.
+#[cfg(test)]
+pub(super) fn stubs(found: &[Found], base: Va) -> (Vec<Gate>, Own, Vec<u32>) {
+    let mut gates = Vec::new();
+    let mut writer = Writer { base, words: Vec::new(), common: Common::default() };
+    let written = writer.all(found, 0, &mut List { gates: &mut gates });
+    let (_, own, _) = written.unwrap_or_else(|TooFar| panic!("too far"));
+    (gates, own, writer.words)
 }
