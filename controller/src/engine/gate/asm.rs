@@ -86,7 +86,7 @@ pub(super) fn address(reg: u32, from: Va, to: Va) -> Option<[u32; 2]> {
     let near = (-(1 << 20)..1 << 20).contains(&pages);
     let field = pages as u32;
     let page = 0x9000_0000 | (field & 3) << 29 | (field >> 2 & 0x7_ffff) << 5 | reg;
-    near.then(|| [page, 0x9100_0000 | (to as u32 & 0xfff) << 10 | reg << 5 | reg])
+    near.then_some([page, 0x9100_0000 | (to as u32 & 0xfff) << 10 | reg << 5 | reg])
 }
 
 /// `br xN`.

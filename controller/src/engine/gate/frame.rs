@@ -299,7 +299,7 @@ mod tests {
                     self.context.set_x(first, self.stack[slot]);
                 }
                 _ if word & 0xffe0_0000 == 0xd280_0000 => {
-                    self.context.set_x(first, u64::from(word >> 5 & 0xffff))
+                    self.context.set_x(first, u64::from(word >> 5 & 0xffff));
                 }
                 _ if word & 0xff00_001f == 0x1800_0000 => self.context.set_x(0, u64::from(self.shut)),
                 _ if word & 0xff00_001f == 0x3400_0000 => {
