@@ -44,6 +44,9 @@ pub(super) trait Futexes: Execution {
         if op & PRIVATE == 0 && !self.parts().course.children.is_empty() && self.is_shared(word) {
             return self.pass(index, true);
         }
+        if self.parts().threads.len() == 1 && self.futex_alone(index, call)? {
+            return Ok(());
+        }
         let site = self.site_here(index, What::call("futex"));
         match op & COMMAND {
             command @ (WAIT | WAIT_BITSET) => {
@@ -96,6 +99,36 @@ pub(super) trait Futexes: Execution {
             }
         }
         Ok(())
+    }
+
+    /// The same before there is a second thread, without the machine: an execution that begins where that is made, as a
+    /// copy, has no events from before. False: it waits for ever, which the machine should know.
+    fn futex_alone(&mut self, index: usize, call: &Syscall) -> Result<bool, EngineError> {
+        let [word, op, value, timeout, word2, value3] = call.args;
+        let now = self.parts().memory.read_u32(word);
+        let result = match op & COMMAND {
+            WAIT | WAIT_BITSET if now != Some(value as u32) => error(libc::EAGAIN),
+            command @ (WAIT | WAIT_BITSET) => match self.futex_deadline(op, command == WAIT, timeout) {
+                Ok(None) => return Ok(false),
+                Ok(deadline) => {
+                    self.sleep(index, deadline);
+                    return Ok(true);
+                }
+                Err(errno) => error(errno),
+            },
+            CMP_REQUEUE if now != Some(value3 as u32) => error(libc::EAGAIN),
+            WAKE | WAKE_BITSET | REQUEUE | CMP_REQUEUE => 0,
+            WAKE_OP => match self.futex_word(word2) {
+                Some(second) => {
+                    self.wake_op(second, value3 as u32)?;
+                    0
+                }
+                None => error(libc::EFAULT),
+            },
+            _ => return Ok(false),
+        };
+        self.skip(index, result)?;
+        Ok(true)
     }
 
     fn is_shared(&self, addr: u64) -> bool {

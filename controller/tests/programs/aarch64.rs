@@ -166,9 +166,13 @@ fn store_buffering_at_depth_0() {
 /// Each execution twice, compared event by event; also where threads wait in the kernel, and where a program is replaced.
 #[test]
 fn each_seed_twice() {
-    for (program, status) in
-        [("odd/four_threads.cpp", 0), ("aarch64/blocks.c", 0), ("aarch64/frames.c", 0), ("odd/exec.c", 9)]
-    {
+    for (program, status) in [
+        ("odd/four_threads.cpp", 0),
+        ("aarch64/blocks.c", 0),
+        ("aarch64/frames.c", 0),
+        ("odd/before_threads.c", 0),
+        ("odd/exec.c", 9),
+    ] {
         let built = Source::named(program).build(Variant::Right, CROSS);
         let options = format!("--verify -n 20 --strategy random --expect-exit {status}");
         Directory::new("verify").report(&options, &built).unwrap().is_clean(20).unwrap();

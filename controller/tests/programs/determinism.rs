@@ -17,6 +17,14 @@ fn each_seed_twice() {
     }
 }
 
+/// What comes before the first thread happens once, for all executions but the first.
+#[test]
+fn what_comes_before_threads() {
+    let built = Source::named("odd/before_threads.c").build(Variant::Right, GNU_O2);
+    let report = Directory::new("before").report("--verify -n 20 --keep-going", &built).unwrap();
+    report.is_clean(20).unwrap();
+}
+
 /// An execution in which the engine does simple instructions by itself is the one in which the processor does them:
 /// `--verify` runs the second one of each pair like that.
 #[test]
