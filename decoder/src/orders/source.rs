@@ -88,7 +88,10 @@ impl Texts {
         }
         match (orders.as_slice(), op.kind, op.scale) {
             (&[success, failure], OpKind::Cas, _) => Some((success, Some(failure))),
-            (&[success], OpKind::Cas, Scale::C) => Some((success, Some(failure_of(success)))),
+            // With an argument more this is the order of failure, and that of success is not written there.
+            (&[success], OpKind::Cas, Scale::C) if arguments.len() <= values(op.kind) + 1 => {
+                Some((success, Some(failure_of(success))))
+            }
             // C++'s default argument.
             (&[], _, Scale::C) if arguments.len() <= values(op.kind) => {
                 Some((Order::SeqCst, (op.kind == OpKind::Cas).then_some(Order::SeqCst)))
@@ -544,6 +547,8 @@ mod tests {
     fn what_is_not_plainly_written_says_nothing() {
         assert_eq!(call("x.load(order)", 3, OpKind::Load, Scale::Rust), None);
         assert_eq!(call("x.store(1, order)", 3, OpKind::Store, Scale::C), None);
+        let cas = "x.compare_exchange_strong(a, a | 1, order, memory_order_relaxed)";
+        assert_eq!(call(cas, 3, OpKind::Cas, Scale::C), None);
         assert_eq!(
             call("x.load(a ? memory_order_relaxed : memory_order_acquire)", 3, OpKind::Load, Scale::C),
             None
