@@ -3,13 +3,14 @@
 //! Only tests without loops, conditions and plain accesses: each register is set once, at the top of its thread.
 
 /// The program for a test. Each run appends one line to the file that its argument names: the final values of `terms`
-/// (`0:r0` or `x`), as `term=value` with blanks between.
+/// (`0:r0` or `x`), as `term=value` with blanks between. With `-DTOGETHER` threads wait for each other before they begin.
 pub(crate) fn program(litmus: &str, terms: &[String]) -> String {
     let threads = threads(litmus);
     assert!(threads.len() >= 2, "{litmus}");
     let mut text = String::from(
         "#include <fcntl.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n#include <unistd.h>\n\n",
     );
+    text += "#ifdef TOGETHER\nstatic pthread_barrier_t together;\n#endif\n\n";
     let mut shared: Vec<&String> = threads.iter().flat_map(|thread| &thread.parameters).collect();
     shared.sort();
     shared.dedup();
@@ -33,10 +34,13 @@ pub(crate) fn program(litmus: &str, terms: &[String]) -> String {
         let names = thread.parameters.iter().map(|parameter| parameter.split_once("* ").unwrap().1);
         let arguments: Vec<_> = names.map(|name| format!("&{name}")).collect();
         text += &format!("}}\n\nstatic void *thread_{number}(void *unused) {{\n");
+        text += "#ifdef TOGETHER\n    pthread_barrier_wait(&together);\n#endif\n";
         text += &format!("    P{number}({});\n    return unused;\n}}\n", arguments.join(", "));
     }
     text += &format!("\nint main(int argc, char **argv) {{\n    pthread_t threads[{}];\n", threads.len());
     text += "    char line[256];\n    if (argc != 2)\n        return 1;\n";
+    let init = format!("    pthread_barrier_init(&together, NULL, {});\n", threads.len());
+    text += &format!("#ifdef TOGETHER\n{init}#endif\n");
     for number in 0..threads.len() {
         text += &format!("    pthread_create(&threads[{number}], NULL, thread_{number}, NULL);\n");
     }
