@@ -6,6 +6,7 @@ use crate::cli::{Races, TestOptions};
 use crate::engine::{EngineOptions, Program};
 use crate::inspect::files::{self, MAX_TEXT};
 use crate::target::{self, Target, TargetError};
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
 use wmtrace_decoder::orders::file::OrdersFile;
@@ -54,7 +55,7 @@ impl Setup {
         let program = Program {
             path,
             args: options.args.clone(),
-            env: std::env::vars_os().collect(),
+            env: environment(),
             cwd,
             stdin: stdin.unwrap_or_default(),
         };
@@ -111,4 +112,11 @@ fn standard_input(path: &Path) -> Result<Vec<u8>, String> {
         return Err(at(&format!("larger than {} MiB", MAX_STDIN >> 20)));
     }
     Ok(bytes)
+}
+
+/// The environment of the program: ours, without what makes Rust's panics read all debug information, one event at a time.
+/// (A report has the stacks.)
+fn environment() -> Vec<(OsString, OsString)> {
+    const STACKS: [&str; 2] = ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
+    std::env::vars_os().filter(|(name, _)| !STACKS.iter().any(|stacks| name == stacks)).collect()
 }

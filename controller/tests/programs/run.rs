@@ -50,7 +50,7 @@ impl Directory {
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let (key, value) = self.mark.split_once('=').unwrap();
         let mut command = Command::new(program);
-        command.current_dir(&self.path).env(key, value).env_remove("RUST_BACKTRACE");
+        command.current_dir(&self.path).env(key, value).env("RUST_BACKTRACE", "full");
         command
     }
 
