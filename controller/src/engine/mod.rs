@@ -5,6 +5,7 @@
 
 mod answers;
 mod calls;
+mod channels;
 mod copies;
 mod ending;
 mod execution;

@@ -34,6 +34,7 @@ mod absent {
     pub(crate) const SYS_time: libc::c_long = -26;
     pub(crate) const SYS_unlink: libc::c_long = -27;
     pub(crate) const SYS_vfork: libc::c_long = -28;
+    pub(crate) const SYS_select: libc::c_long = -29;
 }
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use absent::*;

@@ -5,6 +5,7 @@ use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::EngineError;
 use crate::engine::answers::Answers as _;
+use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::library::LibraryCalls as _;
@@ -70,6 +71,9 @@ impl<S: Strategy> Run<'_, S> {
         }
         if self.answer_call(index, &call)? {
             return Ok(());
+        }
+        if self.watching {
+            self.hands_over(index, &call);
         }
         match number as i64 {
             // It has arguments of its own, and libraries do without it.
@@ -271,9 +275,13 @@ impl<S: Strategy> Run<'_, S> {
         }
         let shown = if is_address(call.number as i64) { 0 } else { result };
         self.course.returned(call.number, shown);
+        if self.watching {
+            self.takes_over(index, &call, failed);
+        }
         if self.watching && !failed {
             let ranges = self.touches(&call, result);
             self.tell_ranges(index, &call, ranges);
+            self.hands_over(index, &call);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::run::Run;
 use super::thread::{Mode, Syscall};
 use crate::engine::EngineError;
 use crate::engine::answers::Answers as _;
+use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::syscalls::{blocks, is_address, touched};
@@ -34,6 +35,9 @@ impl<S: Strategy> Run<'_, S> {
         }
         if self.answer_call(index, &call)? {
             return Ok(());
+        }
+        if !self.sea.is_empty() {
+            self.hands_over(index, &call);
         }
         match call.number as i64 {
             libc::SYS_kill
@@ -149,9 +153,13 @@ impl<S: Strategy> Run<'_, S> {
         }
         let shown = if is_address(call.number as i64) { 0 } else { result };
         self.course.returned(call.number, shown);
+        if !self.sea.is_empty() {
+            self.takes_over(index, &call, failed);
+        }
         if !self.sea.is_empty() && !failed {
             let ranges = touched(&call, result, &|at| self.memory.read_u64(at));
             self.tell_ranges(index, &call, ranges);
+            self.hands_over(index, &call);
         }
         Ok(())
     }
