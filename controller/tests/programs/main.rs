@@ -16,6 +16,7 @@ mod litmus_to_c;
 mod managed;
 mod native;
 mod promises;
+mod random_litmus;
 mod robustness;
 mod run;
 mod source;
