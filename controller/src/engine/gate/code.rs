@@ -95,6 +95,10 @@ impl Code {
             let what = "an exclusive load whose store is not found (no loop that compilers write)";
             return Err(EngineError::Unsupported(format!("{}: {what}: {text}", place())));
         }
+        if effect.unit == Unit::EndsExclusive && !effect.accesses.is_empty() {
+            let what = "an exclusive store whose load is not found (no loop that compilers write)";
+            return Err(EngineError::Unsupported(format!("{}: {what}: {text}", place())));
+        }
         for (access, info) in effect.accesses.iter().zip(&mut orders) {
             stated_by_isa(gate.word, access.kind, info);
         }

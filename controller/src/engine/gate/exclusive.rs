@@ -3,8 +3,9 @@
 //!
 //! What compilers and libraries write is one of two: a load, arithmetic on registers, a store (a read-modify-write); or
 //! the same with one way out after a comparison of what was loaded (a compare-and-swap). The store need not follow the
-//! load in the file: musl's loops begin with it. Anything else is no sequence that we know, and is refused where a thread
-//! gets there.
+//! load in the file: musl's loops begin with it. Two registers are loaded at once only if they can be stored, so what does
+//! not compare equal is stored back on the way out; in one go that changes nothing, and is left out. Anything else is no
+//! sequence that we know, and is refused where a thread gets there.
 
 use super::asm::{self, Va};
 use wmtrace_decoder::aarch64::Decoder;
@@ -22,8 +23,7 @@ pub(super) struct Sequence {
     /// The store-exclusive's place among them, and in the file.
     pub(super) store: usize,
     pub(super) store_at: Va,
-    /// Ways out: which of them branches where.
-    pub(super) exits: Vec<(usize, Va)>,
+    pub(super) exits: Vec<Exit>,
     /// Where it goes on behind the last one.
     pub(super) next: Va,
     /// Whether it goes on by itself when the store has failed: else the program sees that.
@@ -31,6 +31,16 @@ pub(super) struct Sequence {
     /// The registers that the load's and the store's addresses are in before it, and what is added to the latter.
     base: Reg,
     store_base: (Reg, u64),
+}
+
+/// A way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Exit {
+    /// Which instruction of the sequence branches.
+    pub(super) branch: usize,
+    pub(super) to: Va,
+    /// An instruction on the way there.
+    pub(super) first: Option<u32>,
 }
 
 impl Sequence {
@@ -66,13 +76,16 @@ struct Walk {
     words: Vec<u32>,
     places: Vec<Va>,
     exits: Vec<(usize, Va)>,
-    /// What loaded registers were compared with.
+    /// What loaded registers were compared with, and which instruction was the last to do so.
     compared: Vec<(u32, Expected)>,
+    last_compared: usize,
     /// Registers that were read before they were written, and those that were written behind the load.
     inputs: RegSet,
     written: RegSet,
     /// Registers that hold another one's value at the beginning, and something more.
     sums: Vec<(Reg, (Reg, u64))>,
+    /// The register that is 0 if this many comparisons have found what they compare equal.
+    differs: Option<(Reg, usize)>,
 }
 
 impl Walk {
@@ -83,9 +96,22 @@ impl Walk {
         }
         self.sums.retain(|(reg, _)| !effect.writes.contains(*reg));
         self.sums.extend(sum);
+        self.differs = self.collected(word).or(self.differs.filter(|(reg, _)| !effect.writes.contains(*reg)));
         self.written = self.written.union(effect.writes);
         self.words.push(word);
         self.places.push(at);
+    }
+
+    /// `cset wD, ne` behind the first comparison, `cinc wD, wD, ne` behind the second: the register, and of how many.
+    fn collected(&self, word: u32) -> Option<(Reg, usize)> {
+        let reg = Reg((word & 31) as u8);
+        let behind = self.last_compared + 1 == self.words.len();
+        let first = word & !31 == 0x1a9f_07e0 && self.compared.len() == 1;
+        let number = word & 31;
+        let second = word == 0x1a80_0400 | number << 16 | number << 5 | number
+            && self.compared.len() == 2
+            && self.differs == Some((reg, 1));
+        (behind && (first || second)).then_some((reg, self.compared.len()))
     }
 }
 
@@ -108,9 +134,11 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
         places: vec![at],
         exits: Vec::new(),
         compared: Vec::new(),
+        last_compared: 0,
         inputs: first.reads,
         written: RegSet::EMPTY,
         sums: Vec::new(),
+        differs: None,
     };
     let mut place = at + 4;
     let store_base = loop {
@@ -137,6 +165,7 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
             Flow::Next => {
                 if let Some(comparison) = comparison(word, load, loaded, walk.written) {
                     walk.compared.push(comparison);
+                    walk.last_compared = walk.words.len();
                 }
                 walk.push(place, word, &effect, first.writes);
                 place += 4;
@@ -147,7 +176,7 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
                 let reg = word & 31;
                 if zero && loaded.contains(&reg) && !walk.written.contains(Reg(reg as u8)) {
                     walk.compared.push((reg, Expected::Constant(0)));
-                } else if !equal {
+                } else if zero && walk.differs != Some((Reg(reg as u8), loaded.len())) || !zero && !equal {
                     return None;
                 }
                 // B.EQ and CBZ lead to the store, B.NE and CBNZ away from it.
@@ -205,8 +234,28 @@ pub(super) fn sequence(decoder: &Decoder, at: Va, word_at: impl Fn(Va) -> Option
         }
         _ => return None,
     };
-    let Walk { words, exits, .. } = walk;
+    // What is stored back is what was loaded, where it was loaded, if both are still known.
+    let known = loaded.iter().map(|&reg| Reg(reg as u8)).chain([base]);
+    let kept = known.clone().all(|reg| !walk.written.contains(reg)) && !first.writes.contains(base);
+    let exits = walk.exits.iter().map(|&(branch, to)| {
+        let back = stores_back(load, at, to, &word_at).filter(|_| kept);
+        // mov wS, wzr: the store has not failed.
+        let skipped = |status: u32| Exit { branch, to: to + 8, first: Some(0x2a1f_03e0 | status) };
+        back.map_or(Exit { branch, to, first: None }, skipped)
+    });
+    let exits = exits.collect();
+    let Walk { words, .. } = walk;
     Some(Sequence { words, kind, store, store_at, exits, next, loops, base, store_base })
+}
+
+/// Whether the load's registers are stored back at `to`, until that succeeds: the register that says so.
+fn stores_back(load: u32, at: Va, to: Va, word_at: &impl Fn(Va) -> Option<u32>) -> Option<u32> {
+    let (store, again) = (word_at(to)?, word_at(to + 4)?);
+    // The same but for the bit that makes it a load, the register of the status, and the order.
+    let same = (store ^ load) & 0xffe0_7fff == 1 << 22;
+    let status = store >> 16 & 31;
+    let branches = again & 0xff00_001f == 0x3500_0000 | status && asm::target(again, to + 4) == Some(at);
+    (same && branches).then_some(status)
 }
 
 /// `add xD, xN, #constant`: the register, and what it becomes.
@@ -275,7 +324,7 @@ mod tests {
         let cas = of(&[0x885f_fc20, 0x6b02_001f, 0x5400_0061, 0x8804_fc23, 0x35ff_ff84, asm::RET]).unwrap();
         assert_eq!(cas.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
         assert_eq!((cas.words.len(), cas.store, cas.loops, cas.status()), (5, 3, true, 4));
-        assert_eq!((cas.exits, cas.next), (vec![(2, 0x1014)], 0x1014));
+        assert_eq!((cas.exits, cas.next), (vec![Exit { branch: 2, to: 0x1014, first: None }], 0x1014));
         // ldxrb w0, [x1]; cmp w0, w2, uxtb; b.ne; stxrb w4, w3, [x1]: it is tried again all the same.
         let byte = of(&[0x085f_7c20, 0x6b22_001f, 0x5400_0041, 0x0804_7c23, asm::RET]).unwrap();
         assert_eq!(byte.kind, SequenceKind::Cas(vec![Expected::Register(Reg(2))]));
@@ -287,6 +336,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_stored_back() {
+        // ldaxp x9, x8, [x0]; cmp x9, x11; cset w12, ne; cmp x8, x10; cinc w12, w12, ne; cbz w12, 0x1024
+        // stlxp w12, x9, x8, [x0]; cbnz w12, 0x1000; b 0x102c; stlxp w12, x2, x3, [x0]; cbnz w12, 0x1000
+        let clang = [
+            0xc87f_a009,
+            0xeb0b_013f,
+            0x1a9f_07ec,
+            0xeb0a_011f,
+            0x1a8c_058c,
+            0x3400_008c,
+            0xc82c_a009,
+            0x35ff_ff2c,
+            0x1400_0003,
+            0xc82c_8c02,
+            0x35ff_fecc,
+            asm::RET,
+        ];
+        let both = of(&clang).unwrap();
+        let expected = [11, 10].map(|number| Expected::Register(Reg(number)));
+        assert_eq!(both.kind, SequenceKind::Cas(expected.to_vec()));
+        // The branch is turned; the way out is behind the store, which has not failed (mov w12, wzr).
+        assert_eq!((both.words[5] >> 24, both.store_at, both.next), (0x35, 0x1024, 0x102c));
+        assert_eq!(both.exits, [Exit { branch: 5, to: 0x1020, first: Some(0x2a1f_03ec) }]);
+        // Only one of the two decides (nop for cinc); something else is stored back (x8 twice): left as it is.
+        let changed = |index: usize, word: u32| {
+            let mut words = clang;
+            words[index] = word;
+            of(&words)
+        };
+        assert_eq!(changed(4, 0xd503_201f), None);
+        assert_eq!(changed(6, 0xc82c_a008).unwrap().exits, [Exit { branch: 5, to: 0x1018, first: None }]);
+    }
+
+    #[test]
     fn what_musl_has() {
         // stlxr w1, w0, [x21]; cbz w1, 0x101c; ldaxr w20, [x21]; cmp w20, #2; b.eq 0xff8; dmb ish
         let words = [0x8801_fea0, 0x3400_0101, 0x885f_feb4, 0x7100_0a9f, 0x54ff_ff80, 0xd503_3bbf];
@@ -295,7 +378,7 @@ mod tests {
         // ldaxr; cmp; b.ne (out); stlxr; cbnz (again)
         let shown = [0x885f_feb4, 0x7100_0a9f, 0x54ff_ff81, 0x8801_fea0, 0x35ff_ff81];
         assert_eq!((&turned.words[..], turned.store, turned.store_at), (&shown[..], 3, 0xff8));
-        assert_eq!((turned.exits, turned.next), (vec![(2, 0x100c)], 0x101c));
+        assert_eq!((turned.exits, turned.next), (vec![Exit { branch: 2, to: 0x100c, first: None }], 0x101c));
         // ldaxr w0, [x0]; add w0, w0, #1; add x3, x1, #0x1d0; stlxr w2, w0, [x3]; cbnz w2, 0xffc
         let words = [0x885f_fc00, 0x1100_0400, 0x9107_4023, 0x8802_fc60, 0x35ff_ff62];
         let twice = of(&words).unwrap();

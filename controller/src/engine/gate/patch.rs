@@ -12,7 +12,7 @@
 use super::asm::{self, Va};
 use super::block;
 use super::elf::{ALIGN, Elf};
-use super::exclusive::Sequence;
+use super::exclusive::{Exit, Sequence};
 use super::scan::{Found, Wanted};
 use crate::engine::EngineError;
 use crate::engine::calls::Kind as Function;
@@ -196,14 +196,15 @@ impl Writer {
         self.push(asm::pop(block::SIZE as u32));
     }
 
-    /// The instructions of a gate, here. What they do not fall through to: which of them branches where.
-    fn body(&mut self, found: &Found) -> Result<Vec<(usize, Va)>, TooFar> {
+    /// The instructions of a gate, here. What they do not fall through to: which of all words branches where.
+    fn body(&mut self, found: &Found) -> Result<Vec<Exit>, TooFar> {
         let here = self.here();
         let moved = match &found.wanted {
             Wanted::Exclusive(sequence) => {
                 let start = self.words.len();
                 self.words.extend(&sequence.words);
-                return Ok(sequence.exits.iter().map(|(index, target)| (start + index, *target)).collect());
+                let exits = sequence.exits.iter();
+                return Ok(exits.map(|exit| Exit { branch: start + exit.branch, ..*exit }).collect());
             }
             Wanted::Indirect => asm::called(found.word, found.at, here, &mut self.words),
             _ => asm::moved(found.word, found.at, here, &mut self.words),
@@ -211,10 +212,11 @@ impl Writer {
         if moved { Ok(Vec::new()) } else { Err(TooFar) }
     }
 
-    /// A branch of a sequence leads here. Those that sequences have keep their distance in bits 5 to 23.
-    fn lands(&mut self, branch: usize) {
-        let distance = (self.words.len() - branch) as u32;
-        self.words[branch] = self.words[branch] & !(0x7_ffff << 5) | distance << 5;
+    /// A way out of a sequence leads here. Its branches keep their distance in bits 5 to 23.
+    fn lands(&mut self, exit: &Exit) {
+        let distance = (self.words.len() - exit.branch) as u32;
+        self.words[exit.branch] = self.words[exit.branch] & !(0x7_ffff << 5) | distance << 5;
+        self.words.extend(exit.first);
     }
 
     /// A gate behind an instruction, from where it goes on to `to`.
@@ -267,9 +269,9 @@ impl Writer {
             self.leave();
             let exits = self.body(found)?;
             self.branch(back)?;
-            for (branch, target) in exits {
-                self.lands(branch);
-                self.branch(target)?;
+            for exit in exits {
+                self.lands(&exit);
+                self.branch(exit.to)?;
             }
         }
         if found.has_post() {
@@ -277,9 +279,9 @@ impl Writer {
             self.leave();
             let exits = self.body(found)?;
             self.post(found, file, back, list)?;
-            for (branch, target) in exits {
-                self.lands(branch);
-                self.post(found, file, target, list)?;
+            for exit in exits {
+                self.lands(&exit);
+                self.post(found, file, exit.to, list)?;
             }
         }
         list.gates[slot].skip = self.here();
@@ -335,7 +337,7 @@ pub(super) fn patch(
         return Err(unsupported("too much code"));
     }
     let mut writer = Writer { base, words: Vec::new(), common: Common::default() };
-    let too_far = |_| unsupported("code of more than 128 MiB, or a branch that cannot be moved");
+    let too_far = |_| unsupported("code and data of more than 128 MiB, or a branch that cannot be moved");
     let (flag, own, entries) = writer.all(found, file, list).map_err(too_far)?;
     for (found, entry) in found.iter().zip(entries) {
         let branch = asm::branch(found.at, entry).ok_or_else(|| too_far(TooFar))?;

@@ -219,6 +219,7 @@ impl Stretch<'_> {
                 _ => None,
             })
             .collect();
+        let sequences = self.sequences(&effects);
         let mut pages: HashMap<u32, Va> = HashMap::new();
         for (index, &word) in self.words.iter().enumerate() {
             let at = self.start + 4 * index as u64;
@@ -230,7 +231,7 @@ impl Stretch<'_> {
             if is_data(at) || outline && plain {
                 continue;
             }
-            if let Some(wanted) = self.wanted(index, effects[index].as_ref(), frame, &pages) {
+            if let Some(wanted) = self.wanted(index, effects[index].as_ref(), frame, &pages, &sequences) {
                 put(at, word, wanted);
             }
             match &effects[index] {
@@ -246,12 +247,23 @@ impl Stretch<'_> {
         }
     }
 
+    /// The exclusive sequences that we know, by their loads.
+    fn sequences(&self, effects: &[Option<InsnEffect>]) -> BTreeMap<Va, Rc<Sequence>> {
+        let word_at = |at: Va| self.words.get((at.checked_sub(self.start)? / 4) as usize).copied();
+        let loads = effects.iter().enumerate().filter_map(|(index, effect)| {
+            let begins = effect.as_ref().is_some_and(|effect| effect.unit == Unit::BeginsExclusive);
+            begins.then_some(self.start + 4 * index as u64)
+        });
+        loads.filter_map(|at| Some((at, Rc::new(sequence(self.decoder, at, word_at)?)))).collect()
+    }
+
     fn wanted(
         &self,
         index: usize,
         effect: Option<&InsnEffect>,
         frame: RegSet,
         pages: &HashMap<u32, Va>,
+        sequences: &BTreeMap<Va, Rc<Sequence>>,
     ) -> Option<Wanted> {
         let (word, at) = (self.words[index], self.start + 4 * index as u64);
         // What does not decode is refused where a thread gets there. Nothing follows from words that are no code.
@@ -259,16 +271,15 @@ impl Stretch<'_> {
             return (word >> 16 != 0).then_some(Wanted::Insn { accesses: false });
         };
         if effect.unit == Unit::BeginsExclusive {
-            let word_at = |at: Va| self.words.get((at.checked_sub(self.start)? / 4) as usize).copied();
-            let known = sequence(self.decoder, at, word_at);
-            return Some(match known {
-                Some(sequence) => Wanted::Exclusive(Rc::new(sequence)),
+            return Some(match sequences.get(&at) {
+                Some(sequence) => Wanted::Exclusive(sequence.clone()),
                 None => Wanted::Insn { accesses: true },
             });
         }
-        // Part of a sequence; or alone, and then it fails.
+        // Part of a sequence; or alone, and refused where a thread gets there: behind a gate it would always fail.
         if effect.unit == Unit::EndsExclusive {
-            return None;
+            let alone = !effect.accesses.is_empty() && sequences.values().all(|it| it.store_at != at);
+            return alone.then_some(Wanted::Insn { accesses: false });
         }
         // In the C runtime, where outline atomics are not under the model for everybody.
         if !self.binary.managed
