@@ -26,6 +26,11 @@ pub(super) fn yields(name: Option<&str>) -> bool {
     name.is_some_and(|name| YIELDS.contains(&name))
 }
 
+/// Whether a function of this name means something, though it does not synchronise: it yields, or touches ranges.
+pub(super) fn is_known(name: &str) -> bool {
+    yields(Some(name)) || ranges(name, [0; 3], &|_, _| 0).is_some()
+}
+
 pub(super) trait LibraryCalls: Execution {
     /// The thread calls a function: if it is one of those that copy, fill or compare memory, what it reads is told. What
     /// it writes is returned, to be told when it has returned.

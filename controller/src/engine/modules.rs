@@ -291,6 +291,11 @@ impl Module {
         self.binary.slots.get(&self.offset(addr)).map(String::as_str)
     }
 
+    /// Where in the process the dynamic linker points to functions, and their names.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.binary.slots.iter().map(|(addr, name)| (addr.wrapping_add(self.bias), name.as_str()))
+    }
+
     /// Where the functions of this name begin in the process. (Several versions of one may exist.)
     pub(super) fn functions(&self, name: &str) -> impl Iterator<Item = u64> {
         let symbols = self.binary.functions.get(name).into_iter().flatten();

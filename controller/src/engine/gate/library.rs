@@ -6,30 +6,64 @@ use super::thread::{Mode, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::{Call, Kind, Told};
 use crate::engine::execution::Execution as _;
-use crate::engine::library::{LibraryCalls as _, yields};
+use crate::engine::library::{LibraryCalls as _, is_known, yields};
+use crate::engine::modules::Module;
 use crate::engine::sites::What;
+use std::rc::Rc;
 use wmtrace_model::strategy::Strategy;
 
 /// `operator new` in its variants, which call `malloc` for the program.
 const NEW: [&str; 2] = ["_Znw", "_Zna"];
 
 impl<S: Strategy> Run<'_, S> {
-    /// Code under the model calls other code: a function of this name, if that is known.
-    pub(super) fn leaves(&mut self, index: usize, name: Option<&str>) -> Result<(), EngineError> {
-        // The library reads memory as it is.
-        self.flush(index)?;
-        if yields(name) {
-            return Ok(());
-        }
-        self.new_state(index);
-        let Some(name) = name else { return Ok(()) };
-        let regs = &self.threads[index].regs;
-        let args = [regs.x(0), regs.x(1), regs.x(2)];
-        let stores = self.touches_ranges(index, name, args);
+    /// Code under the model calls other code, a function of this name.
+    pub(super) fn leaves(&mut self, index: usize, name: &str) -> Result<(), EngineError> {
+        let stores = self.leaves_to(index, Some(name))?;
         if !stores.is_empty() {
             self.begin_call(index, Kind::Ranges, stores);
         }
         Ok(())
+    }
+
+    /// The same through a register. It returns to its own place, so what it has stored is told at the next gate.
+    pub(super) fn leaves_for(&mut self, index: usize, target: u64) -> Result<(), EngineError> {
+        let name = self.function_at(target);
+        self.threads[index].told = self.leaves_to(index, name.as_deref())?;
+        Ok(())
+    }
+
+    /// What the function stores, if it is known.
+    fn leaves_to(&mut self, index: usize, name: Option<&str>) -> Result<Vec<Told>, EngineError> {
+        // The library reads memory as it is.
+        self.flush(index)?;
+        if yields(name) {
+            return Ok(Vec::new());
+        }
+        self.new_state(index);
+        let Some(name) = name else { return Ok(Vec::new()) };
+        let regs = &self.threads[index].regs;
+        let args = [regs.x(0), regs.x(1), regs.x(2)];
+        Ok(self.touches_ranges(index, name, args))
+    }
+
+    /// The name of the function of the C runtime that begins here: its symbol's, or that by which the dynamic linker has
+    /// found it for somebody (of several implementations of `memcpy` only that one has a name).
+    fn function_at(&mut self, addr: u64) -> Option<Rc<str>> {
+        if let Some(known) = self.names.get(&addr) {
+            return known.clone();
+        }
+        let home = self.modules.iter().find(|module| module.contains(addr));
+        let symbols = home.into_iter().flat_map(|module| {
+            let own = module.binary.image.symbols().iter();
+            own.filter(|symbol| symbol.function && symbol.addr == module.offset(addr))
+                .map(|it| it.name.as_str())
+        });
+        let slots = self.modules.iter().flat_map(Module::slots);
+        let slots = slots.filter(|&(slot, _)| self.memory.read_u64(slot) == Some(addr)).map(|(_, name)| name);
+        // Of several names, one that says something.
+        let name: Option<Rc<str>> = symbols.chain(slots).filter(|name| is_known(name)).min().map(Rc::from);
+        self.names.insert(addr, name.clone());
+        name
     }
 
     /// A function is called whose return matters: it returns to us.

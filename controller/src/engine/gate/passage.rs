@@ -97,13 +97,13 @@ impl<S: Strategy> Run<'_, S> {
             Kind::Function(kind) => self.enters(index, kind),
             Kind::Import(name) => {
                 self.threads[index].slot = Some(Slot::Exec);
-                self.leaves(index, Some(&name))
+                self.leaves(index, &name)
             }
             Kind::Indirect => {
                 self.threads[index].slot = Some(Slot::Exec);
                 let register = self.engine.files.gates[self.threads[index].gate].word >> 5 & 31;
                 let target = self.threads[index].regs.x(register);
-                if self.is_managed(target) { Ok(()) } else { self.leaves(index, None) }
+                if self.is_managed(target) { Ok(()) } else { self.leaves_for(index, target) }
             }
         }
     }

@@ -91,6 +91,7 @@ impl<S: Strategy> Run<'_, S> {
         let mappings = self.mappings();
         self.modules = self.engine.library.modules(&mappings, &self.engine.options)?;
         self.biases.clear();
+        self.names.clear();
         for (number, copy) in self.engine.files.copies.iter().enumerate() {
             if let Some(module) = self.modules.iter().find(|module| module.binary.path == copy.path) {
                 self.biases.insert(number, module.bias);

@@ -16,6 +16,7 @@ use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
@@ -32,6 +33,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) modules: Vec<Module>,
     /// What is added to the addresses of each copy, as far as it has been loaded.
     pub(super) biases: HashMap<usize, u64>,
+    /// Functions of the C runtime that were called through registers, as far as their names say something.
+    pub(super) names: HashMap<u64, Option<Rc<str>>>,
     /// The program has begun: what it opens from now on is its own business.
     pub(super) begun: bool,
     /// There is more than one thread, and gates are shut.
@@ -104,6 +107,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             process,
             modules: Vec::new(),
             biases: HashMap::new(),
+            names: HashMap::new(),
             begun: false,
             watching: false,
             threads: vec![thread],
