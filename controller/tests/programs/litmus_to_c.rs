@@ -1,10 +1,13 @@
 //! Writes a simple litmus test as a C program: the threads' bodies are C already, and taken as they are.
 //!
+//! Or they are assembly: functions P0, P1 … with the addresses of the thread's locations in registers, in the order of the
+//! test, and behind them that of an array for the values of its registers, in theirs.
+//!
 //! Only tests without loops, conditions and plain accesses: each register is set once, at the top of its thread.
 
 /// The program for a test. Each run appends one line to the file that its argument names: the final values of `terms`
 /// (`0:r0` or `x`), as `term=value` with blanks between. With `-DTOGETHER` threads wait for each other before they begin.
-pub(crate) fn program(litmus: &str, terms: &[String]) -> String {
+pub(crate) fn program(litmus: &str, terms: &[String], assembly: Option<&str>) -> String {
     let threads = threads(litmus);
     assert!(threads.len() >= 2, "{litmus}");
     let mut text = String::from(
@@ -23,19 +26,34 @@ pub(crate) fn program(litmus: &str, terms: &[String]) -> String {
             text += &format!("static int out_{thread}_{register};\n");
         }
     }
+    for line in assembly.into_iter().flat_map(str::lines) {
+        text += &format!("__asm__({line:?});\n");
+    }
     for (number, thread) in threads.iter().enumerate() {
-        text += &format!("\nstatic void P{number}({}) {{\n", thread.parameters.join(", "));
-        text.extend(thread.body.iter().map(|line| format!("    {line}\n")));
-        for term in terms {
-            if let Some((of, register)) = term.split_once(':').filter(|(of, _)| *of == number.to_string()) {
-                text += &format!("    out_{of}_{register} = {register};\n");
-            }
+        let own = terms.iter().filter_map(|term| term.split_once(':'));
+        let own = own.filter(|(of, _)| *of == number.to_string());
+        if assembly.is_some() {
+            text += &format!("\nvoid P{number}({}, int *out);\n", thread.parameters.join(", "));
+        } else {
+            text += &format!("\nstatic void P{number}({}) {{\n", thread.parameters.join(", "));
+            text.extend(thread.body.iter().map(|line| format!("    {line}\n")));
+            text.extend(own.clone().map(|(of, register)| format!("    out_{of}_{register} = {register};\n")));
+            text += "}\n";
         }
         let names = thread.parameters.iter().map(|parameter| parameter.split_once("* ").unwrap().1);
-        let arguments: Vec<_> = names.map(|name| format!("&{name}")).collect();
-        text += &format!("}}\n\nstatic void *thread_{number}(void *unused) {{\n");
+        let mut arguments: Vec<_> = names.map(|name| format!("&{name}")).collect();
+        text += &format!("\nstatic void *thread_{number}(void *unused) {{\n");
         text += "#ifdef TOGETHER\n    pthread_barrier_wait(&together);\n#endif\n";
-        text += &format!("    P{number}({});\n    return unused;\n}}\n", arguments.join(", "));
+        if assembly.is_some() {
+            text += "    int out[8] = {0};\n";
+            arguments.push("out".to_owned());
+        }
+        text += &format!("    P{number}({});\n", arguments.join(", "));
+        if assembly.is_some() {
+            let values = own.enumerate();
+            text.extend(values.map(|(at, (of, register))| format!("    out_{of}_{register} = out[{at}];\n")));
+        }
+        text += "    return unused;\n}\n";
     }
     text += &format!("\nint main(int argc, char **argv) {{\n    pthread_t threads[{}];\n", threads.len());
     text += "    char line[256];\n    if (argc != 2)\n        return 1;\n";

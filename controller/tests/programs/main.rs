@@ -8,6 +8,7 @@
 mod aarch64;
 mod aarch64_libraries;
 mod aarch64_llvm;
+mod assembly;
 mod build;
 mod clean;
 mod determinism;

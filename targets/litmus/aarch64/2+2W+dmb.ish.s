@@ -1,0 +1,18 @@
+// Full barriers.
+// Litmus: 2+2W+sc-fences
+
+P0:
+    mov w9, #1
+    str w9, [x0]
+    dmb ish
+    mov w9, #2
+    str w9, [x1]
+    ret
+
+P1:
+    mov w9, #1
+    str w9, [x1]
+    dmb ish
+    mov w9, #2
+    str w9, [x0]
+    ret

@@ -1,0 +1,17 @@
+// Full barriers.
+// Litmus: MP+sc-fences
+
+P0:
+    mov w9, #1
+    str w9, [x0]
+    dmb ish
+    mov w9, #1
+    str w9, [x1]
+    ret
+
+P1:
+    ldr w10, [x1]
+    dmb ish
+    ldr w11, [x0]
+    stp w10, w11, [x2]
+    ret

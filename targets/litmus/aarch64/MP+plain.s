@@ -1,0 +1,15 @@
+// Plain stores and loads: nothing is ordered.
+// Litmus: MP+rlx
+
+P0:
+    mov w9, #1
+    str w9, [x0]
+    mov w9, #1
+    str w9, [x1]
+    ret
+
+P1:
+    ldr w10, [x1]
+    ldr w11, [x0]
+    stp w10, w11, [x2]
+    ret

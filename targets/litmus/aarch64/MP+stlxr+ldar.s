@@ -1,0 +1,18 @@
+// A releasing exchange by exclusives, and LDAR.
+// Litmus: MP+xchg-rel+acq
+
+P0:
+    mov w9, #1
+    str w9, [x0]
+    mov w9, #1
+1:
+    ldxr w10, [x1]
+    stlxr w11, w9, [x1]
+    cbnz w11, 1b
+    ret
+
+P1:
+    ldar w10, [x1]
+    ldr w11, [x0]
+    stp w10, w11, [x2]
+    ret

@@ -1,0 +1,15 @@
+// A releasing exchange (LSE), and LDAR.
+// Litmus: MP+xchg-rel+acq
+
+P0:
+    mov w9, #1
+    str w9, [x0]
+    mov w9, #1
+    swpl w9, w9, [x1]
+    ret
+
+P1:
+    ldar w10, [x1]
+    ldr w11, [x0]
+    stp w10, w11, [x2]
+    ret
