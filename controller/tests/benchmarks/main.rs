@@ -110,6 +110,30 @@ fn each_fixed_variant_is_clean() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// As AArch64 binaries, which run in qemu-user: each bug is found, and each fixed variant clean, as on x86-64. How often, is
+/// scripts/papers' to say (docs/GATE.md).
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn as_aarch64_binaries() {
+    const BUILD: &str = "aarch64-linux-gnu-g++-O2";
+    let build = Command::new(root().join("targets/benchmarks/build")).arg(directory()).arg(BUILD).status();
+    assert!(build.unwrap().success(), "see scripts/setup tests");
+    let path = |name: &str, variant: &str| directory().join(BUILD).join(format!("{name}-{variant}"));
+    let mut wrong = Vec::new();
+    for name in NAMES {
+        let (status, report) = wmtrace("-n 200", &path(name, "buggy"));
+        if status != Some(1) || report["arch"] != "aarch64" || report["engine"] != "gate" {
+            wrong.push(format!("{name}: {status:?} {} {}", report["arch"], report["error"]));
+        }
+        wrong.extend(unlike(name, &report));
+        let fixed = wmtrace(&format!("-n {} --keep-going", executions() / 3), &path(name, "fixed"));
+        if fixed.0 != Some(0) {
+            wrong.push(format!("{name}, fixed: {:#} {}", fixed.1["bugs"], fixed.1["error"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// rwlock's and seqlock's stores must come in another order than they are executed; without insertion there is no bug.
 /// With it `random` finds each in more than a fifth of its executions: 60 miss with probability below 10⁻⁵.
 #[test]

@@ -21,6 +21,7 @@ pub(super) struct Segment {
 const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 const PT_NOTE: u32 = 4;
+const PT_GNU_STACK: u32 = 0x6474_e551;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
 const PT_GNU_PROPERTY: u32 = 0x6474_e553;
 const HEADER: usize = 56;
@@ -55,11 +56,15 @@ impl Elf {
         })
     }
 
-    /// A header that the program runs without: notes, or what only makes memory read-only.
+    /// A header that the program runs without: notes, or what only makes memory read-only. At last the one that says that
+    /// stacks are no code, and nothing of their size: so they are without it, but in glibc (whose programs have notes).
     pub(super) fn spare(&self) -> Option<usize> {
-        [PT_NOTE, PT_GNU_PROPERTY, PT_GNU_RELRO]
+        const READ_WRITE: u64 = 6;
+        let usual = [PT_NOTE, PT_GNU_PROPERTY, PT_GNU_RELRO]
             .into_iter()
-            .find_map(|kind| self.headers().rev().find(|&at| self.kind(at) == kind))
+            .find_map(|kind| self.headers().rev().find(|&at| self.kind(at) == kind));
+        let says_nothing = |at: usize| self.u64_at(at) >> 32 == READ_WRITE && self.u64_at(at + 40) == 0;
+        usual.or_else(|| self.headers().find(|&at| self.kind(at) == PT_GNU_STACK && says_nothing(at)))
     }
 
     pub(super) fn set_word(&mut self, addr: Va, word: u32) -> Option<()> {
@@ -225,5 +230,18 @@ mod tests {
         elf.set_word(0x2_0310, 0x1234_5678).unwrap();
         assert_eq!(elf.bytes[0x310..0x314], [0x78, 0x56, 0x34, 0x12]);
         assert_eq!(elf.set_word(0x2_0314, 0), None, "only zeroes in memory");
+    }
+
+    #[test]
+    fn what_can_be_spared() {
+        let mut elf = Elf { bytes: file() };
+        let header = 64 + 2 * HEADER;
+        let stack = |flags: u64| u64::from(PT_GNU_STACK) | flags << 32;
+        elf.set_u64(header, stack(6));
+        assert_eq!(elf.spare(), None, "a size of stacks");
+        elf.set_u64(header + 40, 0);
+        assert_eq!(elf.spare(), Some(header));
+        elf.set_u64(header, stack(7));
+        assert_eq!(elf.spare(), None, "stacks that are code");
     }
 }
