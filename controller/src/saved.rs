@@ -26,6 +26,9 @@ use wmtrace_model::recording::Recording;
 /// The largest recording that is read.
 const MAX_SIZE: u64 = 1 << 30;
 
+/// Recordings of one name that are kept apart.
+const MAX_COPIES: usize = 1000;
+
 /// Bytes that are nearly always text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -267,7 +270,11 @@ pub(crate) fn write(
     recording.options = serde_json::to_string(saved)?;
     std::fs::create_dir_all(directory)?;
     let (kind, seed, index) = (saved.bug.kind.name(), saved.seed, saved.execution);
-    let name = format!("{}-{kind}-{number}-{seed}-{index}.wmtrec", tame(program));
+    let name = format!("{}-{kind}-{number}-{seed}-{index}", tame(program));
+    let names =
+        std::iter::once(format!("{name}.wmtrec")).chain((2..).map(|copy| format!("{name}.{copy}.wmtrec")));
+    let free = |name: &String| !is_of_another_bug(&directory.join(name), saved, &recording);
+    let name = names.take(MAX_COPIES).find(free).unwrap_or(format!("{name}.wmtrec"));
     let path = directory.join(&name);
     let temporary = directory.join(format!(".{name}.{}", std::process::id()));
     let written = std::fs::File::create(&temporary)
@@ -279,6 +286,15 @@ pub(crate) fn write(
         return Err(error);
     }
     Ok(path)
+}
+
+/// Whether there is a recording that can still be replayed and is not of this execution: of another model, say, or with
+/// other arguments. Reports name it, so that it stays.
+fn is_of_another_bug(path: &Path, saved: &Saved, recording: &Recording) -> bool {
+    let Ok((mut old, its)) = read(path) else { return false };
+    old.options.clone_from(&recording.options);
+    old.identity == recording.identity
+        && (old != *recording || its.args != saved.args || its.bug != saved.bug)
 }
 
 /// Reads a recording.
