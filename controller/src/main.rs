@@ -40,6 +40,10 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::main(&Real, &options, out, err, &mut exit),
         Command::Litmus(options) => litmus::main(&options, out, err, &mut exit),
         Command::Inspect(options) => inspect::main(&options, out, err, &mut exit),
+        Command::Missing(instead) => {
+            exit = Exit::Tool;
+            writeln!(err, "wmtrace: {instead}")
+        }
     };
     ended(written, exit)
 }

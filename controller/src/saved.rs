@@ -11,6 +11,7 @@ use crate::cli::{Arch, ExpectExit, Races};
 use crate::engine::{Emulator, EngineOptions, ModuleInfo, Program};
 use crate::inspect::files;
 use crate::target::{self, TargetError};
+use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
@@ -24,6 +25,9 @@ use wmtrace_model::recording::Recording;
 
 /// The largest recording that is read.
 const MAX_SIZE: u64 = 1 << 30;
+
+/// Recordings of one name that are kept apart.
+const MAX_COPIES: usize = 1000;
 
 /// Bytes that are nearly always text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -237,6 +241,23 @@ fn tame(name: &str) -> String {
     name.trim_start_matches(['-', '.']).to_string()
 }
 
+/// Whether recordings can be written to the directory, which need not be there yet: who learns that only when a bug was
+/// found has lost it.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), String> {
+    let cannot = |why: &dyn std::fmt::Display| {
+        Err(format!("recordings cannot be written to {}: {why}", directory.display()))
+    };
+    let here = Path::new(".");
+    let named = directory.ancestors().map(|path| if path.as_os_str().is_empty() { here } else { path });
+    let there = named.into_iter().find(|path| path.symlink_metadata().is_ok()).unwrap_or(here);
+    match (there.metadata(), access(there, AccessFlags::W_OK | AccessFlags::X_OK)) {
+        (Err(error), _) => cannot(&error),
+        (Ok(kind), _) if !kind.is_dir() => cannot(&format!("{} is not a directory", there.display())),
+        (Ok(_), Err(error)) => cannot(&error.desc()),
+        (Ok(_), Ok(())) => Ok(()),
+    }
+}
+
 /// Writes a recording into the directory, under its own name at once or not at all.
 pub(crate) fn write(
     directory: &Path,
@@ -249,7 +270,11 @@ pub(crate) fn write(
     recording.options = serde_json::to_string(saved)?;
     std::fs::create_dir_all(directory)?;
     let (kind, seed, index) = (saved.bug.kind.name(), saved.seed, saved.execution);
-    let name = format!("{}-{kind}-{number}-{seed}-{index}.wmtrec", tame(program));
+    let name = format!("{}-{kind}-{number}-{seed}-{index}", tame(program));
+    let names =
+        std::iter::once(format!("{name}.wmtrec")).chain((2..).map(|copy| format!("{name}.{copy}.wmtrec")));
+    let free = |name: &String| !is_of_another_bug(&directory.join(name), saved, &recording);
+    let name = names.take(MAX_COPIES).find(free).unwrap_or(format!("{name}.wmtrec"));
     let path = directory.join(&name);
     let temporary = directory.join(format!(".{name}.{}", std::process::id()));
     let written = std::fs::File::create(&temporary)
@@ -263,6 +288,15 @@ pub(crate) fn write(
     Ok(path)
 }
 
+/// Whether there is a recording that can still be replayed and is not of this execution: of another model, say, or with
+/// other arguments. Reports name it, so that it stays.
+fn is_of_another_bug(path: &Path, saved: &Saved, recording: &Recording) -> bool {
+    let Ok((mut old, its)) = read(path) else { return false };
+    old.options.clone_from(&recording.options);
+    old.identity == recording.identity
+        && (old != *recording || its.args != saved.args || its.bug != saved.bug)
+}
+
 /// Reads a recording.
 pub(crate) fn read(path: &Path) -> Result<(Recording, Saved), String> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -271,4 +305,28 @@ pub(crate) fn read(path: &Path) -> Result<(Recording, Saved), String> {
     let saved: Saved = serde_json::from_str(&recording.options)
         .map_err(|error| at(&format!("the recording's options cannot be read: {error}")))?;
     Ok((recording, saved))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_for_recordings() {
+        let here = std::env::temp_dir().join(format!("wmtrace-saved-{}", std::process::id()));
+        std::fs::create_dir_all(&here).unwrap();
+        std::fs::write(here.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("nowhere", here.join("link")).unwrap();
+        for good in ["", "new", "new/and/more"] {
+            assert_eq!(check_directory(&here.join(good)), Ok(()), "{good}");
+        }
+        assert_eq!(check_directory(Path::new("not-there-yet")), Ok(()));
+        for (bad, why) in
+            [("file", "is not a directory"), ("file/new", "is not a directory"), ("link/new", "No such file")]
+        {
+            let message = check_directory(&here.join(bad)).unwrap_err();
+            assert!(message.contains(why) && !message.contains('\n'), "{message}");
+        }
+        std::fs::remove_dir_all(&here).unwrap();
+    }
 }

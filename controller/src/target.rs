@@ -52,8 +52,15 @@ pub(crate) fn find(name: &OsStr, search: Option<&OsStr>, cwd: &Path) -> Result<P
     Err(TargetError::Input(match refused {
         Some(path) => format!("{}: not executable", path.display()),
         None if cwd.join(given).is_file() => format!("{shown}: not found in PATH (did you mean ./{shown}?)"),
-        None => format!("{shown}: not found in PATH"),
+        None => format!("{shown}: not found in PATH, and no command of wmtrace"),
     }))
+}
+
+/// Whether `/proc/PID/maps` tells the name of the file as it is. Otherwise its code could not be told from that of libraries
+/// that run natively, and nothing would be tested.
+fn is_followed(path: &Path) -> bool {
+    let real = std::fs::canonicalize(path);
+    real.is_ok_and(|real| real.to_str().is_some_and(|name| !name.contains('\n')))
 }
 
 /// Looks at the file.
@@ -70,6 +77,11 @@ pub(crate) fn examine(path: &Path, wanted: Arch) -> Result<Target, TargetError> 
         }
         Ok(_) => {}
     }
+    if !is_followed(path) {
+        return input(
+            &"wmtrace cannot follow a program whose path is not UTF-8 or has a line break: copy it elsewhere",
+        );
+    }
     let bytes: Arc<[u8]> = match files::read(path, MAX_BINARY) {
         Ok(bytes) => Arc::from(bytes),
         Err(error) => return input(&format!("cannot be read: {error}")),
@@ -85,12 +97,16 @@ pub(crate) fn examine(path: &Path, wanted: Arch) -> Result<Target, TargetError> 
     if !matches!(bytes.get(16..18), Some([2 | 3, 0])) {
         return input(&"an ELF file, but not a program");
     }
+    // Nothing begins there: whoever ran it would see it crash, and take that for a bug.
+    if matches!(bytes.get(24..32), Some([0, 0, 0, 0, 0, 0, 0, 0])) {
+        return input(&"a library, not a program (it has no entry point)");
+    }
     let (arch, fits) = match image.arch() {
         wmtrace_decoder::effect::Arch::X86_64 => ("x86_64", wanted != Arch::Aarch64),
         wmtrace_decoder::effect::Arch::Aarch64 => ("aarch64", wanted != Arch::X86_64),
     };
     if !fits {
-        return input(&format!("a program for {arch}, not for what --arch says"));
+        return input(&format!("a program for {arch}, which is not what --arch or --engine says"));
     }
     let build_id = match image.build_id() {
         Some(id) => hex(id),
@@ -127,8 +143,8 @@ mod tests {
         assert_eq!(path_of("./sh"), Ok(PathBuf::from("/etc/sh")), "a path is not looked up");
         assert_eq!(path_of("../x/sh"), Ok(PathBuf::from("/etc/../x/sh")));
         let message = |name| path_of(name).unwrap_err().to_string();
-        assert_eq!(message("no-such-program"), "no-such-program: not found in PATH");
-        assert_eq!(message("hostname.none"), "hostname.none: not found in PATH");
+        let expected = "no-such-program: not found in PATH, and no command of wmtrace";
+        assert_eq!(message("no-such-program"), expected);
         let beside = find(OsStr::new("passwd"), Some(OsStr::new("/nowhere")), Path::new("/etc"));
         let expected = "passwd: not found in PATH (did you mean ./passwd?)";
         assert_eq!(beside.unwrap_err().to_string(), expected);
@@ -145,7 +161,10 @@ mod tests {
             assert_eq!((target.arch, target.path), ("x86_64", path.clone()));
             assert!(target.build_id.len() >= 16, "{}", target.build_id);
             let other = examine(&path, Arch::Aarch64).unwrap_err().to_string();
-            assert!(other.ends_with("a program for x86_64, not for what --arch says"), "{other}");
+            assert!(
+                other.ends_with("a program for x86_64, which is not what --arch or --engine says"),
+                "{other}"
+            );
         }
     }
 
@@ -153,21 +172,26 @@ mod tests {
     fn what_is_no_program_is_refused_in_one_line() {
         let directory = std::env::temp_dir().join(format!("wmtrace-target-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
-        let file = |name: &str, bytes: &[u8]| {
+        let file = |name: &[u8], bytes: &[u8]| {
             use std::os::unix::fs::PermissionsExt as _;
-            let path = directory.join(name);
+            let path = directory.join(OsStr::from_bytes(name));
             std::fs::write(&path, bytes).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
             path
         };
         let mut header = [0u8; 64];
         header[..20].copy_from_slice(b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0");
+        let mut library = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        library[24..32].fill(0);
         let cases = [
-            (file("script", b"#!/bin/sh\n"), "a script, not a program"),
-            (file("text", b"hello"), "not an ELF file"),
-            (file("empty", b""), "not an ELF file"),
-            (file("cut", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0"), "ELF file"),
-            (file("32", &header), "32-bit"),
+            (file(b"library", &library), "a library, not a program"),
+            (file(b"script", b"#!/bin/sh\n"), "a script, not a program"),
+            (file(b"text", b"hello"), "not an ELF file"),
+            (file(b"empty", b""), "not an ELF file"),
+            (file(b"cut", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0"), "ELF file"),
+            (file(b"32", &header), "32-bit"),
+            (file(b"new\nline", b"\x7fELF"), "copy it elsewhere"),
+            (file(b"latin-1 \xe9", b"\x7fELF"), "copy it elsewhere"),
             (PathBuf::from("/"), "is a directory"),
             (PathBuf::from("/dev/null"), "not a regular file"),
             (PathBuf::from("/no/such"), "No such file"),
@@ -177,7 +201,8 @@ mod tests {
         for (path, message) in cases {
             let error = examine(&path, Arch::Auto).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");
-            assert!(!error.to_string().contains('\n'));
+            // A name may have a line break; what is printed has none.
+            assert!(!crate::text::Printable(&error.to_string()).to_string().contains('\n'));
             assert!(matches!(error, TargetError::Input(_)), "{error}");
         }
         std::fs::remove_dir_all(&directory).unwrap();

@@ -1,6 +1,8 @@
 //! Text that comes from files, made safe for a terminal.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// Shows a string with its control characters escaped: a test's name must not move the cursor, change colours
 /// or reverse the direction of what follows.
@@ -28,6 +30,31 @@ pub(crate) fn printable_lines(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// A path as a word of a shell's command line, to be pasted as it is. What a terminal must not see is written as bash,
+/// zsh and ksh read it back: `$'\x1b'`.
+pub(crate) fn shell_word(path: &OsStr) -> String {
+    let fine = |char: char| char.is_ascii_alphanumeric() || "._-+/".contains(char);
+    // What begins with a dash is an option.
+    let dash = if path.as_bytes().starts_with(b"-") { "./" } else { "" };
+    match path.to_str() {
+        Some(text) if text.chars().all(fine) && !text.is_empty() => format!("{dash}{text}"),
+        Some(text) if Printable(text).to_string() == text => {
+            format!("'{dash}{}'", text.replace('\'', r"'\''"))
+        }
+        _ => {
+            let mut word = format!("$'{dash}");
+            for byte in path.as_bytes() {
+                match byte {
+                    b'\'' | b'\\' => word.extend(['\\', char::from(*byte)]),
+                    b' '..=b'~' => word.push(char::from(*byte)),
+                    _ => word.push_str(&format!("\\x{byte:02x}")),
+                }
+            }
+            word + "'"
+        }
+    }
+}
+
 /// JSON in which no control character is left: JSON itself demands that only of those below U+0020.
 pub(crate) fn printable_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -49,6 +76,32 @@ mod tests {
     fn control_characters_are_escaped() {
         let shown = Printable("SB\u{1b}[31m é\r\u{202e}").to_string();
         assert_eq!(shown, "SB\\u{1b}[31m é\\u{d}\\u{202e}");
+    }
+
+    /// A shell reads back what was meant.
+    #[test]
+    fn words_of_a_shell() {
+        let paths: [&[u8]; 8] = [
+            b"out/a-race-1.wmtrec",
+            b"a b",
+            b"it's $(id) `id` \"x\" \\ !",
+            b"-o",
+            b"- -",
+            b"",
+            b"\x1b[31m\nline'\\x",
+            b"\xff\xe2\x80\xae1",
+        ];
+        for path in paths {
+            let word = shell_word(OsStr::from_bytes(path));
+            assert!(!word.chars().any(char::is_control), "{word}");
+            let shell =
+                std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();
+            let said = shell.unwrap().stdout;
+            let said = said.strip_prefix(b"./").filter(|_| path.starts_with(b"-")).unwrap_or(&said);
+            assert_eq!(said, path, "{word}");
+        }
+        assert_eq!(shell_word(OsStr::new("out/a-race-1.wmtrec")), "out/a-race-1.wmtrec");
+        assert_eq!(shell_word(OsStr::new("a b")), "'a b'");
     }
 
     #[test]

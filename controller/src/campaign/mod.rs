@@ -53,6 +53,26 @@ pub(crate) struct Order {
     pub(crate) out: PathBuf,
 }
 
+impl Order {
+    /// One execution that was recorded.
+    pub(crate) fn replay(strategy: StrategyKind, depth: u32, history: u32, seed: u64) -> Order {
+        Order {
+            strategy,
+            mixed: false,
+            depth: Some(depth),
+            events: None,
+            history,
+            seed,
+            runs: 1,
+            time: None,
+            jobs: 1,
+            keep_going: false,
+            verify: false,
+            out: PathBuf::new(),
+        }
+    }
+}
+
 /// Why a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {

@@ -5,6 +5,7 @@ use super::judge::Rules;
 use crate::cli::{Races, TestOptions};
 use crate::engine::{EngineOptions, Program};
 use crate::inspect::files::{self, MAX_TEXT};
+use crate::saved;
 use crate::target::{self, Target, TargetError};
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -39,6 +40,7 @@ impl Setup {
             let what = "--model tso is x86-64's: it makes no sense for AArch64 (use c11, sc, pso or pslo)";
             return Err(input(format!("{}: {what}", path.display())));
         }
+        saved::check_directory(&options.out).map_err(input)?;
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
         let engine = EngineOptions {

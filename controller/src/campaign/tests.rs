@@ -219,3 +219,33 @@ fn names_of_recordings_are_tame() {
     let left: Vec<_> = std::fs::read_dir(&out.0).unwrap().collect();
     assert_eq!(left.len(), 1, "no temporary file is left: {left:?}");
 }
+
+/// What a report has named stays, unless it is the same again, or of no use any more.
+#[test]
+fn recordings_of_other_campaigns_stay() {
+    let out = Directory::new("recordings-stay");
+    let found = |setup: &Setup| {
+        let fake = Fake::new(SB);
+        let order = Order { keep_going: false, ..order(&out.0, 1000) };
+        let found = campaign(&fake, setup, &order);
+        let path = found.bugs[0].recording.clone().unwrap();
+        // As if each were the first execution of its campaign.
+        let (recording, mut saved) = saved::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        saved.execution = 0;
+        saved::write(&out.0, "fake", 1, &saved, &recording).unwrap()
+    };
+    let name = |path: &std::path::Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let (c11, tso) = (setup(ModelKind::C11), setup(ModelKind::Tso));
+    let first = found(&c11);
+    assert_eq!(name(&first), "fake-assertion-1-1-0.wmtrec");
+    let before = std::fs::read(&first).unwrap();
+    assert_eq!(name(&found(&tso)), "fake-assertion-1-1-0.2.wmtrec");
+    assert_eq!(std::fs::read(&first).unwrap(), before);
+    assert_eq!(found(&c11), first, "the same again");
+    let mut other = setup(ModelKind::C11);
+    other.program.args.push("more".into());
+    assert_eq!(name(&found(&other)), "fake-assertion-1-1-0.3.wmtrec");
+    other.target.build_id = "5678".to_string();
+    assert_eq!(found(&other), first, "the program was built anew");
+}

@@ -9,7 +9,7 @@ mod values;
 
 pub(crate) use inspect::InspectOptions;
 pub(crate) use litmus::{Exploration, LitmusOptions, Output, Sampling};
-pub(crate) use recorded::{ExplainOptions, ReplayOptions, Shown};
+pub(crate) use recorded::{ExplainOptions, Explained, ReplayOptions, Shown};
 pub(crate) use test::{Arch, ExpectExit, Races, ReportFormat, TestOptions};
 pub(crate) use values::Format;
 
@@ -21,28 +21,33 @@ use recorded::{ExplainArgs, ReplayArgs};
 use test::TestArgs;
 
 const EXAMPLES: &str = "\
-Each execution lets one thread run at a time and decides, as the memory model allows, which store each
-load reads. What goes wrong (data races, failed assertions, crashes, deadlocks, livelocks, use after free,
-uninitialised loads, wrong exit statuses, executions without end) is reported with both sides, and written
-to a recording that `wmtrace replay` repeats and `wmtrace explain` explains. Compile with -g: debug
+Each execution lets one thread run at a time and decides, as the memory model allows, which store each \
+load reads. What goes wrong (data races, failed assertions, crashes, deadlocks, livelocks, use after free, \
+uninitialised loads, wrong exit statuses, executions without end) is reported with both sides, and written \
+to a recording that `wmtrace replay` repeats and `wmtrace explain` explains. Compile with -g: debug \
 information is how wmtrace knows the memory orders that the source asked for.
 
 Examples:
-  wmtrace ./queue_test                            1000 executions, up to the first bug
-  wmtrace -n 20000 --keep-going -j4 ./queue_test  every bug of 20,000 executions, four at a time
-  wmtrace --time 60 -- ./queue_test --gtest_filter=Push.*
-                                                  a minute; what follows the program belongs to it
-  wmtrace --model tso ./queue_test                can this binary fail on x86-64?
+  wmtrace ./queue_test                     1000 executions, up to the first bug
+  wmtrace -n 20000 --keep-going ./queue_test
+                                           every bug of 20,000 executions
+  wmtrace --time 60 -j4 -- ./queue_test --gtest_filter=Push.*
+                                           a minute, four executions at a time;
+                                           what follows the program is its own
+  wmtrace --model tso ./queue_test         can this binary fail on x86-64?
   wmtrace replay wmtrace-out/queue_test-race-1-1-3.wmtrec
-                                                  the third execution again
-  wmtrace --format sarif ./queue_test             for code scanning; also json and junit
+                                           execution number 3 again
+  wmtrace explain wmtrace-out/queue_test-race-1-1-3.wmtrec
+                                           what happened there, and why it can
+  wmtrace --format sarif ./queue_test      for code scanning (or json, junit)
+
 A program whose name is one of the commands above is reached as `./litmus` or after `--`.
 
 Exit status:
   0  no bug
   1  bug found
   2  wrong usage or input
-  3  tool error, something unsupported, or interrupted before any bug was found";
+  3  tool error, something unsupported, or interrupted before a bug was found";
 
 /// Weak-memory testing: finds the executions of a concurrent program that no interleaving explains.
 #[derive(Parser)]
@@ -51,7 +56,6 @@ Exit status:
     version,
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true,
     override_usage = "wmtrace [OPTIONS] [--] PROGRAM [ARGS…]\n       wmtrace COMMAND …"
 )]
 pub(crate) struct Cli {
@@ -71,6 +75,17 @@ enum Subcommands {
     Inspect(InspectArgs),
     /// Which final states litmus tests in herd's C format can reach under a memory model
     Litmus(LitmusArgs),
+    #[command(hide = true)]
+    Campaign(Anything),
+    #[command(hide = true)]
+    Relax(Anything),
+}
+
+/// What is given to a command that is not there yet.
+#[derive(clap::Args)]
+struct Anything {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _words: Vec<std::ffi::OsString>,
 }
 
 /// A command with checked options.
@@ -85,6 +100,8 @@ pub(crate) enum Command {
     Litmus(LitmusOptions),
     /// `wmtrace inspect`
     Inspect(InspectOptions),
+    /// One that is not there yet, and what to do instead.
+    Missing(&'static str),
 }
 
 impl Cli {
@@ -96,6 +113,12 @@ impl Cli {
             Some(Subcommands::Explain(args)) => args.checked().map(Command::Explain),
             Some(Subcommands::Litmus(args)) => args.checked().map(Command::Litmus),
             Some(Subcommands::Inspect(args)) => Ok(Command::Inspect(args.into())),
+            Some(Subcommands::Campaign(_)) => Ok(Command::Missing(
+                "`wmtrace campaign` is not there yet: scripts/app tests a program with several models and strategies",
+            )),
+            Some(Subcommands::Relax(_)) => Ok(Command::Missing(
+                "`wmtrace relax` is not there yet: `wmtrace --model tso PROGRAM` (or pso, pslo) tests what relaxed hardware does",
+            )),
         }
     }
 }

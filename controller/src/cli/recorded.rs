@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use std::path::PathBuf;
 
 const REPLAY_HELP: &str = "\
-The recording has every choice, the arguments, environment, standard input and options of its execution.
+The recording has every choice, the arguments, environment, standard input and options of its execution. \
 Another build of the program is refused, by its build-id.
 
 Exit status:
@@ -35,11 +35,12 @@ pub(super) struct ReplayArgs {
 }
 
 const EXPLAIN_HELP: &str = "\
-Runs the recorded execution again and shows its events, a column for each thread, with what each load reads
+Runs the recorded execution again and shows its events, a column for each thread, with what each load reads \
 and why it may, and which order is missing. Only events that have to do with the bug, unless --all is given.
 
 Examples:
   wmtrace explain wmtrace-out/dekker-assertion-1-1-0.wmtrec
+  wmtrace explain --html wmtrace-out/dekker-assertion-1-1-0.wmtrec > dekker.html
   wmtrace explain --dot wmtrace-out/dekker-assertion-1-1-0.wmtrec | dot -Tsvg > dekker.svg
 
 Exit status: 0 if the execution could be shown, else as `wmtrace replay`.";
@@ -55,8 +56,12 @@ pub(super) struct ExplainArgs {
     all: bool,
 
     /// A DOT graph with po, rf, mo, fr and sw instead of text
-    #[arg(long)]
+    #[arg(long, conflicts_with = "html")]
     dot: bool,
+
+    /// One HTML page that needs nothing else, with stacks and source lines, instead of text
+    #[arg(long)]
+    html: bool,
 }
 
 /// What `wmtrace replay` is to do.
@@ -79,7 +84,15 @@ pub(crate) struct Shown {
 pub(crate) struct ExplainOptions {
     pub(crate) recording: PathBuf,
     pub(crate) all: bool,
-    pub(crate) dot: bool,
+    pub(crate) format: Explained,
+}
+
+/// How an explanation is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Explained {
+    Text,
+    Dot,
+    Html,
 }
 
 impl From<ReplayArgs> for ReplayOptions {
@@ -91,7 +104,7 @@ impl From<ReplayArgs> for ReplayOptions {
 
 impl ExplainArgs {
     pub(super) fn checked(self) -> Result<ExplainOptions, clap::Error> {
-        let ExplainArgs { recording, all, dot } = self;
+        let ExplainArgs { recording, all, dot, html } = self;
         if recording.as_os_str() == "-" {
             // The program that is run again must not compete for our standard input.
             return Err(usage_of(
@@ -100,6 +113,11 @@ impl ExplainArgs {
                 "a recording is read from a file, not from `-`",
             ));
         }
-        Ok(ExplainOptions { recording, all, dot })
+        let format = match (dot, html) {
+            (true, _) => Explained::Dot,
+            (_, true) => Explained::Html,
+            _ => Explained::Text,
+        };
+        Ok(ExplainOptions { recording, all, format })
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct TestArgs {
     strategy: Option<StrategyArg>,
 
     /// Bug depth d of pct and pctwm [default: a schedule over depths]
-    #[arg(short, long, value_name = "D")]
+    #[arg(allow_negative_numbers = true, short, long, value_name = "D")]
     depth: Option<u32>,
 
     /// Number of events k (pctwm: of communication events) [default: estimated]
@@ -62,19 +62,19 @@ pub(super) struct TestArgs {
     history: Option<u32>,
 
     /// Seed of the executions: the same seed gives the same executions
-    #[arg(short, long, default_value_t = 1)]
+    #[arg(allow_negative_numbers = true, short, long, default_value_t = 1)]
     seed: u64,
 
     /// How many executions [default: 1000; with --time, as many as there is time for]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
 
     /// Seconds after which no more executions are begun
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true, long, value_name = "S", value_parser = seconds)]
     time: Option<Duration>,
 
     /// Executions at a time; what is found does not depend on it
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(allow_negative_numbers = true, short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: u16,
 
     /// Do not stop at the first bug
@@ -102,7 +102,7 @@ pub(super) struct TestArgs {
     unmanaged: Vec<String>,
 
     /// Seconds that one execution may take
-    #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true, long, value_name = "S", default_value = "30", value_parser = seconds)]
     timeout: Duration,
 
     /// Events that one execution may have
@@ -110,7 +110,7 @@ pub(super) struct TestArgs {
     max_events: u64,
 
     /// The exit status that is right, or `any`
-    #[arg(long, value_name = "STATUS", default_value = "0", value_parser = expect_exit)]
+    #[arg(allow_negative_numbers = true, long, value_name = "STATUS", default_value = "0", value_parser = expect_exit)]
     expect_exit: ExpectExit,
 
     /// What the program reads from its standard input, `-` for all of wmtrace's [default: nothing]
@@ -421,6 +421,18 @@ mod tests {
         assert!(matches!(parse("litmus a"), Ok(Command::Litmus(_))));
         assert!(matches!(parse("replay a"), Ok(Command::Replay(_))));
         assert!(matches!(parse("explain --dot a"), Ok(Command::Explain(_))));
+        assert!(matches!(parse("explain --html a"), Ok(Command::Explain(_))));
+    }
+
+    /// The design names them: who types one is told, and not that there is no such program.
+    #[test]
+    fn commands_that_are_not_there_yet() {
+        for line in ["campaign a.toml", "campaign --resume a.toml", "relax -n 5 ./a", "relax"] {
+            let Ok(Command::Missing(instead)) = parse(line) else { panic!("{line}") };
+            assert!(instead.contains("is not there yet"), "{instead}");
+        }
+        assert_eq!(test("-- relax").unwrap().program, "relax");
+        assert_eq!(test("./campaign").unwrap().program, "./campaign");
     }
 
     #[test]
@@ -463,9 +475,12 @@ mod tests {
             ("-j 0 ./a", "invalid value '0'"),
             ("--time 0 ./a", "not a positive number"),
             ("--time nan ./a", "not a positive number"),
+            ("--timeout -5 ./a", "not a positive number"),
+            ("-j -1 ./a", "-1 is not in 1..=1024"),
             ("--timeout x ./a", "not a number of seconds"),
             ("--expect-exit 256 ./a", "not `any` or a number"),
             ("explain -", "from a file"),
+            ("explain --dot --html a", "cannot be used with"),
         ];
         for (arguments, message) in wrong {
             let Err(error) = parse(arguments) else { panic!("{arguments}") };

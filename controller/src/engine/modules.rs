@@ -113,6 +113,15 @@ impl Library {
         Ok(modules)
     }
 
+    /// A warning of files whose code is mapped, but that could not be read: it runs natively.
+    pub(super) fn unread(&self, mappings: &[Mapping]) -> Option<String> {
+        let unread = |mapping: &&Mapping| {
+            mapping.executable && mapping.is_file() && matches!(self.known.get(&mapping.name), Some(None))
+        };
+        let name = &mappings.iter().find(unread)?.name;
+        Some(format!("{name} cannot be read: its code runs natively, out of the model's sight"))
+    }
+
     /// What a file contains; `None` if it cannot be read.
     pub(super) fn binary(
         &mut self,

@@ -1,14 +1,16 @@
 //! `wmtrace explain`: a recorded execution for people. Runs it again, and says what happened and why it could.
 
+mod cycle;
 mod dot;
 mod graph;
+mod html;
 mod table;
 #[cfg(test)]
 mod tests;
 mod why;
 
 use crate::bug::Bug;
-use crate::cli::ExplainOptions;
+use crate::cli::{ExplainOptions, Explained};
 use crate::engine::Sites;
 use crate::exit::Exit;
 use crate::launch::Launch;
@@ -49,7 +51,7 @@ pub(crate) fn main<L: Launch>(
             for warning in &replayed.warnings {
                 writeln!(err, "wmtrace: warning: {}", Printable(warning))?;
             }
-            out.write_all(explain(&replayed, options.all, options.dot).as_bytes())?;
+            out.write_all(explain(&replayed, options.all, options.format).as_bytes())?;
             out.flush()
         }
         Err(refused) => {
@@ -60,7 +62,7 @@ pub(crate) fn main<L: Launch>(
 }
 
 /// The explanation, with a newline at its end.
-fn explain<E: Sites>(replayed: &Replayed<E>, all: bool, dot: bool) -> String {
+fn explain<E: Sites>(replayed: &Replayed<E>, all: bool, format: Explained) -> String {
     let case = Case {
         name: replayed.setup.name(),
         model: replayed.setup.engine.model,
@@ -70,10 +72,10 @@ fn explain<E: Sites>(replayed: &Replayed<E>, all: bool, dot: bool) -> String {
         choices: &replayed.choices,
         sites: &replayed.engine,
     };
-    text(&case, &replayed.execution, all, dot)
+    shown(&case, &replayed.execution, all, format)
 }
 
-fn text(case: &Case<'_>, execution: &Execution, all: bool, dot: bool) -> String {
+fn shown(case: &Case<'_>, execution: &Execution, all: bool, format: Explained) -> String {
     // What happens after a race proves nothing.
     let until = why::race(case).map_or(execution.events.len(), |race| race.events as usize);
     let mut execution = execution.clone();
@@ -84,15 +86,24 @@ fn text(case: &Case<'_>, execution: &Execution, all: bool, dot: bool) -> String 
         true => execution.iter().map(|(id, _)| id).collect(),
         false => table::relevant(case, &graph, &why.mentioned),
     };
-    if dot {
-        return dot::graph(&case.name, &graph, &shown);
+    match format {
+        Explained::Text => text(case, &graph, &shown, &why),
+        Explained::Dot => dot::graph(&case.name, &graph, &shown),
+        Explained::Html => html::page(case, &graph, &shown, &why),
     }
+}
+
+/// What it is about, in a few words.
+fn headline(case: &Case<'_>) -> String {
+    format!("{}: {} under {}", case.name, case.bug.key.kind.title(), case.model)
+}
+
+fn text(case: &Case<'_>, graph: &Graph<'_>, shown: &BTreeSet<EventId>, why: &why::Why) -> String {
     let mut out = String::new();
-    let title = case.bug.key.kind.title();
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "{}: {title} under {}", Printable(&case.name), case.model);
+    let _ = writeln!(out, "{}", Printable(&headline(case)));
     let _ = writeln!(out, "  {}\n", Printable(&case.bug.detail.message));
-    out += &table::table(case, &graph, &shown);
+    out += &table::table(case, graph, shown);
     for paragraph in &why.paragraphs {
         out.push('\n');
         out += &wrapped(&Printable(paragraph).to_string());

@@ -70,38 +70,57 @@ pub(super) fn relevant(case: &Case<'_>, graph: &Graph<'_>, mentioned: &[EventId]
     wanted
 }
 
-pub(super) fn table(case: &Case<'_>, graph: &Graph<'_>, shown: &BTreeSet<EventId>) -> String {
-    let threads: Vec<ThreadId> = {
-        let mut threads: Vec<ThreadId> = shown.iter().map(|id| graph.execution.event(*id).thread).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        threads
-    };
-    let narrow = threads.len() > COLUMNS;
-    let columns = if narrow { 2 } else { threads.len() };
-    let mut heading = vec!["event".to_string()];
-    match narrow {
-        true => heading.extend(["thread".to_string(), String::new()]),
-        false => heading.extend(threads.iter().map(ToString::to_string)),
+/// Who has which column.
+pub(super) struct Columns {
+    threads: Vec<ThreadId>,
+    /// Too many threads: one column says who, one says what.
+    narrow: bool,
+}
+
+impl Columns {
+    /// A column for each thread of these events, if there are not more than `most`.
+    pub(super) fn of(graph: &Graph<'_>, shown: &BTreeSet<EventId>, most: usize) -> Columns {
+        let threads: BTreeSet<ThreadId> = shown.iter().map(|id| graph.execution.event(*id).thread).collect();
+        let threads: Vec<ThreadId> = threads.into_iter().collect();
+        Columns { narrow: threads.len() > most, threads }
     }
-    heading.extend(["reads from".to_string(), "where".to_string()]);
-    let mut lines = vec![heading];
-    for id in shown {
-        let event = graph.execution.event(*id);
-        let mut line = vec![String::new(); columns + 3];
-        line[0] = id.to_string();
-        let text = events::describe(graph.execution, *id);
-        match (narrow, threads.binary_search(&event.thread)) {
-            (true, _) => (line[1], line[2]) = (event.thread.to_string(), text),
-            (false, Ok(column)) => line[column + 1] = text,
-            (false, Err(_)) => {}
+
+    /// The names of all columns, the threads' among them.
+    pub(super) fn heading(&self) -> Vec<String> {
+        let threads = match self.narrow {
+            true => vec!["thread".to_string(), String::new()],
+            false => self.threads.iter().map(ToString::to_string).collect(),
+        };
+        let around = |name: &str| std::iter::once(name.to_string());
+        around("event").chain(threads).chain(around("reads from")).chain(around("where")).collect()
+    }
+
+    /// The threads' columns of an event.
+    pub(super) fn cells(&self, graph: &Graph<'_>, id: EventId) -> Vec<String> {
+        let (thread, text) = (graph.execution.event(id).thread, events::describe(graph.execution, id));
+        match self.narrow {
+            true => vec![thread.to_string(), text],
+            false => {
+                let cell = |of: &ThreadId| if *of == thread { text.clone() } else { String::new() };
+                self.threads.iter().map(cell).collect()
+            }
         }
-        line[columns + 1] = from(case, graph, *id);
-        line[columns + 2] = Printable(&events::place(case.sites, event.site)).to_string();
+    }
+}
+
+pub(super) fn table(case: &Case<'_>, graph: &Graph<'_>, shown: &BTreeSet<EventId>) -> String {
+    let columns = Columns::of(graph, shown, COLUMNS);
+    let mut lines = vec![columns.heading()];
+    for id in shown {
+        let mut line = vec![id.to_string()];
+        line.extend(columns.cells(graph, *id));
+        line.push(reads_from(case, graph, *id));
+        let site = graph.execution.event(*id).site;
+        line.push(Printable(&events::place(case.sites, site)).to_string());
         lines.push(line);
     }
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns + 3).map(width).collect();
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut out = String::new();
     for line in &lines {
         let cells = line.iter().zip(&widths).map(|(cell, width)| format!("  {cell:<width$}"));
@@ -120,7 +139,7 @@ pub(super) fn table(case: &Case<'_>, graph: &Graph<'_>, shown: &BTreeSet<EventId
 }
 
 /// Where a read has its value from, and what choice there was.
-fn from(case: &Case<'_>, graph: &Graph<'_>, id: EventId) -> String {
+pub(super) fn reads_from(case: &Case<'_>, graph: &Graph<'_>, id: EventId) -> String {
     let names = sources(graph.execution, id).into_iter().map(|source| match source {
         Source::Init => "init".to_string(),
         Source::Store(store) => store.to_string(),

@@ -1,9 +1,11 @@
 //! Why an execution could happen, in words: which reads are stale and may be, and which order is missing.
 
 use super::Case;
+use super::cycle::{self, Step};
 use super::graph::{Graph, Stale};
 use crate::bug::Kind;
 use crate::events::{self, number, sources};
+use std::collections::BTreeMap;
 use wmtrace_model::execution::{Access, EventId, Label, Race, Source};
 use wmtrace_model::machine::Finding;
 use wmtrace_model::op::{ModelKind, ThreadId};
@@ -20,9 +22,12 @@ pub(super) struct Why {
 }
 
 pub(super) fn why(case: &Case<'_>, graph: &Graph<'_>) -> Why {
-    let mut writer = Writer { case, graph, why: Why::default() };
+    let mut writer = Writer { case, graph, why: Why::default(), advised: false };
     if let Some(race) = race(case) {
         writer.race(&race);
+    }
+    if case.bug.key.kind == Kind::Deadlock {
+        writer.holders();
     }
     let stale: Vec<Stale> = graph.stale.iter().rev().take(MOST).rev().copied().collect();
     for stale in &stale {
@@ -32,12 +37,25 @@ pub(super) fn why(case: &Case<'_>, graph: &Graph<'_>) -> Why {
         let more = graph.stale.len() - MOST;
         writer.why.paragraphs.push(format!("{more} earlier reads did not read the newest store either."));
     }
-    if stale.is_empty() && case.bug.key.kind != Kind::Race {
-        let text =
-            "Every load has read the newest store: an interleaving of the threads is enough for this bug.";
-        writer.why.paragraphs.push(text.to_string());
+    match cycle::find(graph) {
+        Some(cycle) if !writer.advised => writer.cycle(&cycle),
+        Some(_) => {}
+        None if case.bug.key.kind == Kind::Race => {}
+        None => writer.say(interleaving(&stale), &[]),
     }
     writer.why
+}
+
+/// That nothing weak is needed.
+fn interleaving(stale: &[Stale]) -> String {
+    match stale {
+        [] => "Every load has read the newest store: an interleaving of the threads is enough for this bug.",
+        _ => {
+            "All the same, an interleaving of the threads is enough for this bug: one in which loads come before the \
+             stores that they have missed here."
+        }
+    }
+    .to_string()
 }
 
 /// The race that the bug is about, if it is one.
@@ -65,6 +83,8 @@ struct Writer<'a> {
     case: &'a Case<'a>,
     graph: &'a Graph<'a>,
     why: Why,
+    /// Whether it was said what would forbid this.
+    advised: bool,
 }
 
 impl Writer<'_> {
@@ -89,57 +109,65 @@ impl Writer<'_> {
         );
         self.say(text, &[]);
         let execution = self.graph.execution;
-        let after = execution
-            .iter()
-            .find(|(_, event)| event.thread == race.first.thread && event.epoch >= race.first.epoch)
-            .map(|(id, _)| id);
-        if let Some(after) = after {
-            self.weak_links(race.first.thread, after, race.second.thread, EventId(race.events));
+        let mine = || execution.iter().filter(|(_, event)| event.thread == race.first.thread);
+        // Of plain accesses only the epoch is known, which may begin long before them.
+        let itself = mine().filter(|(id, event)| {
+            event.site == race.first.site
+                && event.epoch == race.first.epoch
+                && event.label.place().is_some_and(|at| at.addr == race.first.addr)
+                && id.0 < race.events
+        });
+        let itself = itself.last().map(|(id, _)| id);
+        let epoch = || mine().find(|(_, event)| event.epoch >= race.first.epoch).map(|(id, _)| id);
+        if let Some(after) = itself.or_else(epoch) {
+            let provided = itself.is_none().then(|| side(&race.first));
+            let until = EventId(race.events);
+            self.weak_link(race.first.thread, after, race.second.thread, until, provided.as_deref());
         }
     }
 
-    /// Reads by which one thread learns of the other without synchronising: with stronger orders they would order what
-    /// is not ordered.
-    fn weak_links(&mut self, from: ThreadId, after: EventId, to: ThreadId, until: EventId) -> bool {
+    /// The last read by which one thread learns of the other without synchronising: with stronger orders it would order
+    /// what is not ordered. `provided`: what the store must come after, if nobody knows whether it does.
+    fn weak_link(
+        &mut self,
+        from: ThreadId,
+        after: EventId,
+        to: ThreadId,
+        until: EventId,
+        provided: Option<&str>,
+    ) -> bool {
         let execution = self.graph.execution;
-        let mut found = false;
-        let reads: Vec<EventId> = execution
-            .iter()
-            .take(until.index())
-            .filter(|(id, event)| event.thread == to && event.label.rf().is_some() && *id > after)
-            .map(|(id, _)| id)
-            .collect();
-        for read in reads {
-            let Some(store) = sources(execution, read).into_iter().find_map(|source| match source {
-                Source::Store(store) => Some(store),
-                Source::Init => None,
-            }) else {
-                continue;
-            };
-            let of_other = execution.event(store).thread == from && store >= after;
-            if !of_other || self.graph.before(store, read) || found {
-                continue;
-            }
-            found = true;
-            let (store_order, read_order) =
-                (execution.event(store).label.order(), execution.event(read).label.order());
-            let mut weak = Vec::new();
-            if !store_order.is_some_and(Order::releases) {
-                let order = store_order.map_or("na", Order::name);
-                weak.push(format!("the store {store} is {order}, not release ({})", self.at(store)));
-            }
-            if !read_order.is_some_and(Order::acquires) {
-                let order = read_order.map_or("na", Order::name);
-                weak.push(format!("the load {read} is {order}, not acquire ({})", self.at(read)));
-            }
-            let text = format!(
-                "{to} does learn of {from} before that: {read} reads what {store} has stored. But that does not \
-                 synchronise: {}. Release and acquire there (or fences) would order the two.",
-                weak.join(", and "),
-            );
-            self.say(text, &[store, read]);
+        let reads =
+            execution.iter().take(until.index()).filter(|(id, event)| event.thread == to && *id > after);
+        let links =
+            reads.flat_map(|(read, _)| sources(execution, read).into_iter().map(move |it| (it, read)));
+        let weak = links.filter_map(|(source, read)| match source {
+            Source::Store(store) => Some((store, read)),
+            Source::Init => None,
+        });
+        let weak = weak.filter(|(store, read)| {
+            execution.event(*store).thread == from && *store >= after && !self.graph.before(*store, *read)
+        });
+        // The later the store, the more comes before it.
+        let Some((store, read)) = weak.max_by_key(|(store, read)| (*store, *read)) else { return false };
+        let order = |id: EventId| execution.event(id).label.order();
+        let name = |id: EventId| order(id).map_or("na", Order::name);
+        let mut weak = Vec::new();
+        if !order(store).is_some_and(Order::releases) {
+            weak.push(format!("the store {store} is {}, not release ({})", name(store), self.at(store)));
         }
-        found
+        if !order(read).is_some_and(Order::acquires) {
+            weak.push(format!("the load {read} is {}, not acquire ({})", name(read), self.at(read)));
+        }
+        let provided = provided.map(|it| format!(", if {store} comes after {it}")).unwrap_or_default();
+        let text = format!(
+            "{to} does learn of {from} before that: {read} reads what {store} has stored. But that does not \
+             synchronise: {}. Release and acquire there (or fences) would order the two{provided}.",
+            weak.join(", and "),
+        );
+        self.say(text, &[store, read]);
+        self.advised = true;
+        true
     }
 
     fn stale(&mut self, stale: Stale) {
@@ -180,7 +208,7 @@ impl Writer<'_> {
             }
         };
         self.say(text, &[read, missed]);
-        if self.case.model == ModelKind::C11 && !self.weak_links(writer, missed, reader, read) {
+        if self.case.model == ModelKind::C11 && !self.weak_link(writer, missed, reader, read, None) {
             self.buffering(stale);
         }
     }
@@ -197,6 +225,104 @@ impl Writer<'_> {
              store and load in both threads.",
         );
         self.say(text, &[own, other]);
+        self.advised = true;
+    }
+
+    /// What no interleaving can do, and what would forbid it.
+    fn cycle(&mut self, cycle: &[Step]) {
+        let execution = self.graph.execution;
+        let thread = |id: EventId| execution.event(id).thread;
+        let steps: Vec<String> = cycle
+            .iter()
+            .map(|Step { from, why, to }| match why {
+                cycle::Why::Po => format!("{from} comes before {to} in {}", thread(*from)),
+                cycle::Why::Rf => format!("{to} reads what {from} has stored"),
+                cycle::Why::Mo => format!("{to} replaces what {from} has stored"),
+                cycle::Why::Fr => format!("{to} replaces what {from} has read"),
+                cycle::Why::Sw => format!("{to} waits for {from}"),
+            })
+            .collect();
+        let text = format!(
+            "No interleaving of the threads does this, since it goes round in a circle: {}. {}",
+            steps.join("; "),
+            self.forbids(cycle),
+        );
+        let events: Vec<EventId> = cycle.iter().flat_map(|step| [step.from, step.to]).collect();
+        self.say(text.trim_end().to_string(), &events);
+    }
+
+    /// What would keep the threads from going round in this circle.
+    fn forbids(&self, cycle: &[Step]) -> String {
+        let of = |why: cycle::Why| cycle.iter().filter(move |step| step.why == why);
+        let pairs = |steps: &[&Step]| {
+            let pairs = steps.iter().map(|step| format!("{} and {}", step.from, step.to));
+            pairs.collect::<Vec<_>>().join(", ")
+        };
+        if self.case.model == ModelKind::C11 {
+            // One store that is missed, although a chain of reads leads from it to the load: synchronisation forbids that.
+            if of(cycle::Why::Fr).count() == 1 && of(cycle::Why::Mo).count() == 0 {
+                let read: Vec<&Step> = of(cycle::Why::Rf).collect();
+                return format!(
+                    "Release and acquire where one thread reads what another has stored ({}) would forbid it.",
+                    pairs(&read)
+                );
+            }
+            return "Release and acquire allow this; it takes seq_cst on all of them, or a seq_cst fence between the \
+                    two of each thread."
+                .to_string();
+        }
+        let kept = |step: &&Step| {
+            let label = |id: EventId| &self.graph.execution.event(id).label;
+            let model = self.case.model;
+            match (label(step.from), label(step.to)) {
+                (Label::Store { .. }, Label::Load { .. }) => false,
+                (Label::Store { .. }, Label::Store { .. }) => model == ModelKind::Tso,
+                (Label::Load { .. }, Label::Load { .. }) => model != ModelKind::Pslo,
+                _ => true,
+            }
+        };
+        let free: Vec<&Step> = of(cycle::Why::Po).filter(|step| !kept(step)).collect();
+        let fence = match self.case.model {
+            ModelKind::Tso => "An mfence or a locked instruction",
+            ModelKind::Sc | ModelKind::Pso | ModelKind::Pslo | ModelKind::C11 => "A fence",
+        };
+        match free.is_empty() {
+            true => String::new(),
+            false => format!(
+                "Under {} the second of {} may take effect first. {fence} in between (in each thread) would forbid it.",
+                self.case.model,
+                pairs(&free)
+            ),
+        }
+    }
+
+    /// Who has the locks that threads wait for.
+    fn holders(&mut self) {
+        let execution = self.graph.execution;
+        for state in &self.case.bug.detail.threads {
+            // The engine's words for a thread that waits for a lock.
+            let object = state.doing.strip_prefix("waits in lock of 0x");
+            let Some(object) = object.and_then(|digits| u64::from_str_radix(digits, 16).ok()) else {
+                continue;
+            };
+            let mut taken = BTreeMap::new();
+            for (id, event) in execution.iter() {
+                match event.label {
+                    Label::Acquire { object: it } if it == object => taken.insert(event.thread, id),
+                    Label::Release { object: it } if it == object => taken.remove(&event.thread),
+                    _ => continue,
+                };
+            }
+            for (holder, since) in taken {
+                let waiter = state.thread;
+                let who = if holder == waiter { "it".to_string() } else { holder.to_string() };
+                let at = self.at(since);
+                let text = format!(
+                    "{waiter} waits for the lock {object:#x}, which {who} has taken at {at} ({since}) and not given back."
+                );
+                self.say(text, &[since]);
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks wmtrace to finish cleanly (whatever waits polls [`requested`]), the second ends
+//! Ctrl-C, SIGTERM, and a terminal that is closed: the first asks wmtrace to finish cleanly (whatever waits polls [`requested`]), the second ends
 //! it at once. Programs under test die with their tracer either way.
 
 #![allow(unsafe_code)]
@@ -20,9 +20,14 @@ pub(crate) fn requested() -> bool {
 /// When the kernel refuses.
 pub(crate) fn install() -> nix::Result<()> {
     let action = SigAction::new(SigHandler::Handler(handle), SaFlags::empty(), SigSet::empty());
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: the handler does nothing but what signal-safety(7) allows: an atomic, and `_exit`.
-        unsafe { sigaction(signal, &action) }?;
+        let before = unsafe { sigaction(signal, &action) }?;
+        // `nohup wmtrace` and `wmtrace &` of a script do not want to hear of it.
+        if matches!(before.handler(), SigHandler::SigIgn) {
+            // SAFETY: it is ignored, as it was.
+            unsafe { sigaction(signal, &before) }?;
+        }
     }
     Ok(())
 }
@@ -84,6 +89,7 @@ mod tests {
     fn the_first_signal_asks_and_the_second_ends() {
         assert_eq!(run("polite", &[("ready", Signal::SIGINT)]).code(), Some(42));
         assert_eq!(run("polite", &[("ready", Signal::SIGTERM)]).code(), Some(42));
+        assert_eq!(run("polite", &[("ready", Signal::SIGHUP)]).code(), Some(42));
         let twice = [("ready", Signal::SIGINT), ("asked", Signal::SIGTERM)];
         assert_eq!(run("deaf", &twice).code(), Some(128 + libc::SIGTERM));
     }

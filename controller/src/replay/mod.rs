@@ -19,7 +19,6 @@ use crate::os::interrupt;
 use crate::report::{self, CampaignReport};
 use crate::saved::{self, Saved};
 use crate::target::TargetError;
-use crate::text::Printable;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -103,7 +102,7 @@ pub(crate) fn main<L: Launch>(
         }
         Err(refused) => {
             *exit = refused.exit;
-            writeln!(err, "wmtrace: {}", Printable(&refused.message))
+            report::write(&CampaignReport::not_replayed(refused), options.shown, out, err)
         }
     }
 }
@@ -177,9 +176,13 @@ fn strategy_of(saved: &Saved) -> StrategyKind {
     StrategyKind::from_name(&saved.strategy).unwrap_or(StrategyKind::Random)
 }
 
-/// The recorded bug among those that have happened.
+/// The recorded bug among those that have happened. Every step was as recorded, so that it is that execution: where another
+/// version of wmtrace names the places of the bug otherwise, its kind and what the program has said tell.
 fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
-    let found = occurrences.into_iter().find(|it| it.key == saved.bug)?;
+    let alike = |it: &Occurrence| it.key.kind == saved.bug.kind && it.key.text == saved.bug.text;
+    let exact = occurrences.iter().position(|it| it.key == saved.bug);
+    let place = exact.or_else(|| occurrences.iter().position(|it| alike(it) && !it.possible))?;
+    let found = occurrences.into_iter().nth(place)?;
     Some(Bug {
         key: found.key,
         count: 1,
@@ -216,20 +219,7 @@ fn diverged(
 
 fn report_of<E>(replayed: Replayed<E>, engine: &'static str, elapsed: Duration) -> CampaignReport {
     let Replayed { setup, saved, bug, warnings, events, .. } = replayed;
-    let order = Order {
-        strategy: strategy_of(&saved),
-        mixed: false,
-        depth: Some(saved.depth),
-        events: None,
-        history: saved.history,
-        seed: saved.seed,
-        runs: 1,
-        time: None,
-        jobs: 1,
-        keep_going: false,
-        verify: false,
-        out: std::path::PathBuf::new(),
-    };
+    let order = Order::replay(strategy_of(&saved), saved.depth, saved.history, saved.seed);
     let report = CampaignReport::new(&setup, &order, engine);
     CampaignReport {
         k: saved.k,

@@ -6,7 +6,7 @@ use crate::bug::{Bug, Kind, Where};
 use crate::campaign::Stop;
 use crate::cli::Shown;
 use crate::engine::Location;
-use crate::text::Printable;
+use crate::text::{Printable, shell_word};
 use std::fmt::{self, Write as _};
 use wmtrace_model::op::ThreadId;
 use wmtrace_model::strategy::StrategyKind;
@@ -130,7 +130,7 @@ impl Human {
         }
         match &bug.recording {
             Some(path) => {
-                let path = quoted(&path.to_string_lossy());
+                let path = shell_word(path.as_os_str());
                 writeln!(self.out, "\n  again:   wmtrace replay {path}")?;
                 writeln!(self.out, "  explain: wmtrace explain {path}")
             }
@@ -199,10 +199,4 @@ impl Human {
 /// A number of executions, in words.
 fn executions(count: u64) -> String {
     format!("{count} execution{}", if count == 1 { "" } else { "s" })
-}
-
-/// A path as an argument for a shell.
-fn quoted(path: &str) -> String {
-    let fine = |char: char| char.is_ascii_alphanumeric() || "._-+/".contains(char);
-    if path.chars().all(fine) { path.to_string() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

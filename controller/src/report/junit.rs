@@ -3,7 +3,7 @@
 use super::CampaignReport;
 use crate::bug::{Bug, Where};
 use crate::campaign::Stop;
-use crate::text::printable_lines;
+use crate::text::{printable_lines, shell_word};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 
@@ -62,7 +62,7 @@ fn case(report: &CampaignReport, bug: &Bug) -> TestCase {
         }
     }
     if let Some(path) = &bug.recording {
-        let _ = writeln!(text, "wmtrace replay {}", path.display());
+        let _ = writeln!(text, "wmtrace replay {}", shell_word(path.as_os_str()));
     }
     status.set_description(printable_lines(&text));
     let place = detail.sides.iter().find_map(|side| side.place());

@@ -16,12 +16,18 @@ use crate::campaign::{Campaign, Difference, Order, Stop};
 use crate::cli::{ReportFormat, Shown, TestOptions};
 use crate::engine::EngineError;
 use crate::exit::Exit;
+use crate::replay::Refused;
 use crate::target::TargetError;
 use crate::text::{Printable, printable_json};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::time::Duration;
 use wmtrace_model::op::ModelKind;
+use wmtrace_model::strategy::StrategyKind;
+
+/// "No bug" says nothing then.
+const ONE_THREAD: &str = "there was never a second thread, so that nothing was tested (other processes that the program \
+                          starts run natively)";
 
 /// What a campaign, or a replay, found.
 #[derive(Debug)]
@@ -73,6 +79,14 @@ impl CampaignReport {
         report.error_exit = match error {
             TargetError::Input(_) => Exit::Usage,
         };
+        report
+    }
+
+    /// The report of a recording that was not replayed: nothing of it can be relied on.
+    pub(crate) fn not_replayed(refused: Refused) -> CampaignReport {
+        let order = Order::replay(StrategyKind::Random, 0, 1, 0);
+        let mut report = CampaignReport::of(OsStr::new(""), &[], ModelKind::C11, &order, "step");
+        (report.stop, report.error, report.error_exit) = (Stop::Failed, Some(refused.message), refused.exit);
         report
     }
 
@@ -128,6 +142,8 @@ impl CampaignReport {
         self.elapsed = elapsed;
         if let Some(failure) = campaign.failure {
             self.fail(failure);
+        } else if self.executions > 0 && self.events == 0 && self.bugs.is_empty() {
+            self.warnings.push(ONE_THREAD.to_string());
         }
     }
 
@@ -187,6 +203,11 @@ pub(crate) fn write(
         ReportFormat::Sarif => writeln!(out, "{}", printable_json(&sarif::report(report).to_string()))?,
     }
     out.flush()?;
+    if shown.quiet && shown.format == ReportFormat::Human {
+        for warning in &report.warnings {
+            writeln!(err, "wmtrace: warning: {}", Printable(warning))?;
+        }
+    }
     if let Some(error) = &report.error {
         writeln!(err, "wmtrace: {}", Printable(error))?;
     }

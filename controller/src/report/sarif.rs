@@ -5,6 +5,7 @@ use crate::bug::{Bug, Kind, Side};
 use crate::campaign::Stop;
 use crate::engine::Location;
 use crate::exit::Exit;
+use crate::text::shell_word;
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -62,7 +63,7 @@ fn result(bug: &Bug, level: &str) -> Value {
         json!({"message": {"text": side.words()}, "frames": frames.collect::<Vec<_>>()})
     });
     let text = match &bug.recording {
-        Some(path) => format!("{} (wmtrace replay {})", detail.message, path.display()),
+        Some(path) => format!("{} (wmtrace replay {})", detail.message, shell_word(path.as_os_str())),
         None => detail.message.clone(),
     };
     json!({

@@ -113,3 +113,15 @@ fn one_bug_with_a_count() {
     // Who is still inside std when the receiver blocks may differ; not by much.
     assert!(report.bugs().len() <= 3, "{}", report.value());
 }
+
+/// The last thread fails when the others have ended, and nobody watches it any more. The report shows the line all the same.
+#[test]
+fn the_last_thread_fails_where_it_fails() {
+    let built = Source::named("verdicts/assert.c").build(Variant::Buggy, GNU_O0);
+    let report = Directory::new("last").report("-n 100", &built).unwrap();
+    let bug = &report.bugs()[0];
+    let site = &bug["sites"][0];
+    let message = bug["message"].as_str().unwrap();
+    assert_eq!(site["function"], "main", "{site}");
+    assert!(message.contains(&format!("assert.c:{}: main", site["line"])), "{message}: {site}");
+}

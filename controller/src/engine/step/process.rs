@@ -1,6 +1,7 @@
 //! Processes and threads: how they begin, what they make, and how they end.
 
 use super::calls::{STEPPED, WATCHED};
+use super::modules::Module;
 use super::run::Run;
 use super::sea::Sea;
 use super::sites::{StackId, What};
@@ -103,7 +104,12 @@ impl<S: Strategy> Run<'_, S> {
                 }
             }
         }
-        self.find_callers();
+        if let Some(index) = self.threads.iter().position(|thread| thread.mode == Mode::Running) {
+            self.find_callers(index);
+        }
+        if let Some(warning) = self.engine.library.unread(&mappings) {
+            self.warn(warning);
+        }
         for mapping in mappings.iter().filter(|mapping| mapping.executable && mapping.writable) {
             if self.sea.lift(&self.memory, mapping.start, mapping.end)? {
                 self.warn("code that the program may change runs natively, out of the model's sight");
@@ -118,17 +124,42 @@ impl<S: Strategy> Run<'_, S> {
         Ok(())
     }
 
-    /// What the first thread was in when the engine took over: reports show it.
-    fn find_callers(&mut self) {
-        let Some(index) = self.threads.iter().position(|thread| thread.mode == Mode::Running) else { return };
+    /// What a thread is in that was not watched: the first one when the engine takes over, or the last one when it fails.
+    /// Reports show it.
+    fn find_callers(&mut self, index: usize) {
         let callers = unwind::callers(&self.threads[index].regs, &self.modules, &self.memory);
+        let managed: Vec<Range<u64>> = self
+            .modules
+            .iter()
+            .filter(|module| module.binary.managed)
+            .map(|module| module.start..module.end)
+            .collect();
         let (mut stack, mut frames) = (StackId::default(), Vec::new());
-        for caller in callers.into_iter().rev().filter(|caller| self.sea.covers(caller.ret)) {
-            frames.push(Frame { sp: caller.slot, before: stack });
-            stack = self.engine.sites.called(stack, caller.ret, &self.modules);
+        for caller in callers.into_iter().rev() {
+            if managed.iter().any(|module| module.contains(&caller.ret)) {
+                frames.push(Frame { sp: caller.slot, before: stack });
+                stack = self.engine.sites.called(stack, caller.ret, &self.modules);
+            }
         }
         let thread = &mut self.threads[index];
         (thread.frames, thread.calls_made) = (frames, stack);
+    }
+
+    /// The thread has failed while it was alone, and nobody watched it.
+    fn find_failure(&mut self, index: usize) {
+        let mappings = proc::mappings(self.process);
+        // Where this cannot be done the report is less exact, and no more.
+        let Ok(modules) = self.engine.library.modules(&mappings, &self.engine.options) else { return };
+        self.modules = modules;
+        self.find_callers(index);
+        // The place itself is shown like a call: as the innermost of them.
+        let thread = &self.threads[index];
+        let pc = thread.regs.rip;
+        let inside = |module: &Module| module.binary.managed && (module.start..module.end).contains(&pc);
+        if self.modules.iter().any(inside) {
+            let stack = self.engine.sites.called(thread.calls_made, pc + 1, &self.modules);
+            self.threads[index].calls_made = stack;
+        }
     }
 
     /// Whether all other threads have ended, and this one knows it.
@@ -360,6 +391,10 @@ impl<S: Strategy> Run<'_, S> {
         let thread = &self.threads[index];
         if libc::WIFSIGNALED(status) {
             let fault = thread.fault;
+            if self.sea.is_empty() && signal != libc::SIGKILL {
+                self.find_failure(index);
+            }
+            let thread = &self.threads[index];
             // SIGKILL comes from outside or from us, and hits everybody.
             let thread = (signal != libc::SIGKILL).then_some(thread.id);
             self.course.end.get_or_insert(End::Killed { signal, thread, fault });
