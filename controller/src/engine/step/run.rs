@@ -177,6 +177,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         if std::mem::take(&mut thread.dirty) {
             stopped.set_regs(&thread.regs)?;
         }
+        thread.ran_at = self.course.steps;
         let tid = thread.tid;
         self.memory.changes();
         stopped.resume(how, signal)?;
