@@ -479,3 +479,25 @@ fn a_thread_that_goes_back_to_sleep_is_no_livelock() {
     sleeps(&mut it);
     assert_eq!(it.machine.next(&mut it.ram), Step::Stuck(Stuck::Deadlock));
 }
+
+/// A vector load of an aligned block may reach into freed memory: somebody looks for a byte, and ignores the rest.
+#[test]
+fn vectors_may_look_beyond_the_end() {
+    for kind in [ModelKind::Tso, ModelKind::C11] {
+        let mut it = engine(kind, 1);
+        it.machine.free(ThreadId(0), Site(1), Addr(0), 96);
+        it.machine.alloc(ThreadId(0), Site(2), Addr(0), 40, true);
+        it.act(0, load(Place::new(Addr(32), 16), Order::Relaxed), 0);
+        it.plain(0, 32, 32, false);
+        assert_eq!(it.findings(), [], "blocks");
+        let wrong: [(u64, u64, bool); 4] =
+            [(32, 16, true), (36, 16, false), (32, 24, false), (48, 16, false)];
+        for (at, len, store) in wrong {
+            let mut it = engine(kind, 1);
+            it.machine.free(ThreadId(0), Site(1), Addr(0), 96);
+            it.machine.alloc(ThreadId(0), Site(2), Addr(0), 40, true);
+            it.plain(0, at, len, store);
+            assert!(!it.findings().is_empty(), "{len} bytes at {at} ({store})");
+        }
+    }
+}

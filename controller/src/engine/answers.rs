@@ -9,7 +9,7 @@ use super::syscalls::name;
 use super::thread::{FIRST_TID, Mode, Pending, Syscall};
 use super::time::Clock;
 use super::world::MAX_OUTPUT;
-use super::{End, EngineError};
+use super::{End, EngineError, timeouts};
 use crate::os::{calls, proc};
 use wmtrace_model::op::{Addr, Op};
 
@@ -73,7 +73,13 @@ pub(super) trait Answers: Execution {
                 self.parts().course.warn("output beyond 16 MiB is not kept");
                 self.skip(index, if number == libc::SYS_write { args[2] } else { 0 })?;
             }
-            _ => return Ok(false),
+            _ => {
+                let it = self.parts();
+                let patience = timeouts::longest(call, &|at| it.memory.read_u64(at));
+                let until = patience.map(|patience| it.course.clock.now().saturating_add(patience));
+                it.threads[index].waits_until = until;
+                return Ok(false);
+            }
         }
         Ok(true)
     }
@@ -101,6 +107,17 @@ pub(super) trait Answers: Execution {
             it.memory.write(whom, &shown.to_le_bytes())?;
         }
         Ok(true)
+    }
+
+    /// The thread is back from a system call that the kernel has done. Who has waited in vain finds that the time is over:
+    /// the kernel's is not the program's.
+    fn has_waited(&mut self, index: usize, call: &Syscall, result: u64) {
+        let it = self.parts();
+        if let Some(until) = it.threads[index].waits_until.take()
+            && timeouts::is_over(call.number as i64, result)
+        {
+            it.course.clock.reach(until);
+        }
     }
 
     fn yields(&mut self, index: usize) -> Result<(), EngineError> {

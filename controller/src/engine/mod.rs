@@ -26,6 +26,7 @@ pub(crate) mod step;
 mod syscalls;
 mod thread;
 mod time;
+mod timeouts;
 mod world;
 
 use std::ffi::OsString;

@@ -86,6 +86,8 @@ pub(super) struct Thread {
     pub(super) clear_tid: u64,
     /// The system call that it is in.
     pub(super) syscall: Option<Syscall>,
+    /// When that call gives up waiting, if it does.
+    pub(super) waits_until: Option<u64>,
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
     /// Where the fault was that it was last told of.
@@ -121,6 +123,7 @@ impl Thread {
             calls: Vec::new(),
             clear_tid: 0,
             syscall: None,
+            waits_until: None,
             written: 0,
             fault: None,
             waits_for_bits: u32::MAX,

@@ -39,6 +39,11 @@ impl Clock {
         self.now
     }
 
+    /// Somebody has waited until then.
+    pub(super) fn reach(&mut self, at: u64) {
+        self.now = self.now.max(at);
+    }
+
     pub(super) fn now(&self) -> u64 {
         self.now
     }

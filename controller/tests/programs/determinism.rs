@@ -25,6 +25,14 @@ fn what_comes_before_threads() {
     report.is_clean(20).unwrap();
 }
 
+/// A program that another one has become finds the same time and the same random bytes each time, too.
+#[test]
+fn what_is_executed_later() {
+    let built = Source::named("odd/exec.c").build(Variant::Right, GNU_O2);
+    let options = "--verify -n 5 --keep-going --expect-exit 9";
+    Directory::new("later").report(options, &built).unwrap().is_clean(5).unwrap();
+}
+
 /// An execution in which the engine does simple instructions by itself is the one in which the processor does them:
 /// `--verify` runs the second one of each pair like that.
 #[test]

@@ -94,16 +94,25 @@ impl<S: Strategy> Machine<S> {
     /// Looks for races and dead memory under a non-atomic access. Whether cells live there.
     fn check_range(&mut self, doer: Doer, addr: Addr, len: u64, store: bool) -> bool {
         if let Some((number, mask)) = Space::one_granule(addr, len) {
-            return self.check_granule(doer, number, mask, store);
+            return self.check_granule(doer, number, mask, store, true);
         }
         if self.space.is_huge(len) {
             return self.check_huge(doer, addr, len, store);
         }
+        let must_live = !self.looks_beyond(addr, len, store);
         let mut cells = false;
         for (number, mask) in Space::granules(addr, len) {
-            cells |= self.check_granule(doer, number, mask, store);
+            cells |= self.check_granule(doer, number, mask, store, must_live);
         }
         cells
+    }
+
+    /// Whether this may be a vector load that begins or ends outside what the program means to look at. Code that looks
+    /// for a byte, or sums a buffer up, takes aligned blocks, which never fault, and ignores what it has not asked for:
+    /// what lies there may be freed, as long as some of the block is not.
+    pub fn looks_beyond(&self, addr: Addr, len: u64, store: bool) -> bool {
+        let block = !store && (16..=64).contains(&len) && len.is_power_of_two() && addr.0.is_multiple_of(len);
+        block && self.has_heap && self.space.is_partly_freed(addr, len)
     }
 
     /// A range of more pages than the limit allows to remember (a big mapping, cleared or given back): it is
@@ -116,7 +125,7 @@ impl<S: Strategy> Machine<S> {
         let mut cells = false;
         let known: alloc::vec::Vec<(u64, u8)> = self.space.known_granules(addr, len).collect();
         for (number, mask) in known {
-            cells |= self.check_granule(doer, number, mask, store);
+            cells |= self.check_granule(doer, number, mask, store, true);
         }
         if let Some(freed) = self.space.freed_by(addr, len) {
             self.found(Finding::UseAfterFree { access: doer.access(addr, len, store, false), freed });
@@ -124,14 +133,15 @@ impl<S: Strategy> Machine<S> {
         cells
     }
 
-    fn check_granule(&mut self, doer: Doer, number: u64, mask: u8, store: bool) -> bool {
+    /// `must_live`: freed memory there is a bug.
+    fn check_granule(&mut self, doer: Doer, number: u64, mask: u8, store: bool, must_live: bool) -> bool {
         let races = self.config.races;
         let Machine { space, model, .. } = self;
         let (granule, shadows) = space.granule(number);
         if store {
             granule.written(mask);
         }
-        let (cells, dead) = (granule.has_cells(), granule.is_freed());
+        let (cells, dead) = (granule.has_cells(), granule.is_freed() && must_live);
         let mut race = None;
         if let Model::C11(c11) = model
             && races
@@ -165,13 +175,14 @@ impl<S: Strategy> Machine<S> {
             return;
         }
         let races = self.config.races;
+        let must_live = !self.looks_beyond(at.addr, len, store);
         for (number, mask) in Space::granules(at.addr, len) {
             let Machine { space, model, .. } = self;
             let (granule, shadows) = space.granule(number);
             if store {
                 granule.written(mask);
             }
-            let dead = granule.is_freed();
+            let dead = granule.is_freed() && must_live;
             let mut race = None;
             if let Model::C11(c11) = model
                 && races

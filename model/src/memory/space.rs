@@ -512,6 +512,15 @@ impl Space {
             .find_map(|(_, (_, state))| if let Heap::Freed(by) = state { Some(*by) } else { None })
     }
 
+    /// Whether some of the bytes are freed, and some are not.
+    pub(crate) fn is_partly_freed(&self, addr: Addr, len: u64) -> bool {
+        let end = addr.0.saturating_add(len);
+        let met = self.heap.range(..end).rev().take_while(|(_, (to, _))| *to > addr.0);
+        let freed = met.filter(|(_, (_, state))| matches!(state, Heap::Freed(_)));
+        let freed: u64 = freed.map(|(&from, &(to, _))| to.min(end) - from.max(addr.0)).sum();
+        freed > 0 && freed < len
+    }
+
     /// The range is memory from the allocator now, or (`freed`) given back. The caller has removed its cells.
     pub(crate) fn set_heap(&mut self, addr: Addr, len: u64, zeroed: bool, freed: Option<Access>) {
         if len == 0 {

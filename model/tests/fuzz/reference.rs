@@ -216,7 +216,14 @@ impl<'a> Reference<'a> {
     }
 
     fn uses_after_free(&self) -> BTreeSet<Site> {
-        let touches = |line: usize| bytes(&self.log[line]).any(|byte| self.is_freed(byte, line));
+        let freed = |line: usize| move |byte: u64| self.is_freed(byte, line);
+        let touches = |line: usize| {
+            let entry = &self.log[line];
+            // A load of an aligned block that is not freed altogether may be a vector's.
+            let beyond = matches!(entry.what, What::Access { addr, len: len @ (16 | 32 | 64), wrote: None, .. }
+                if addr % len == 0 && !bytes(entry).all(freed(line)));
+            !beyond && bytes(entry).any(freed(line))
+        };
         (0..self.log.len()).filter(|&line| touches(line)).map(|line| self.log[line].site).collect()
     }
 

@@ -227,7 +227,7 @@ impl Server {
     /// A copy of the process, stopped where the process is.
     fn copy(&self) -> Result<Copied, EngineError> {
         let at = self.parked.address();
-        for file in self.files.iter().filter(|file| file.fd > 2) {
+        for file in &self.files {
             self.ask(LSEEK, [file.fd as u64, file.offset, libc::SEEK_SET as u64, 0, 0], at)?;
             Stopped::new(self.process).resume(Resume::Free, 0)?;
             while wait()? != (self.process, Stop::Filtered) {}

@@ -273,6 +273,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             _ => {}
         }
+        self.has_waited(index, &call, result);
         let shown = if is_address(call.number as i64) { 0 } else { result };
         self.course.returned(call.number, shown);
         if self.watching {

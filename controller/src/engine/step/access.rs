@@ -11,6 +11,7 @@ use super::thread::{Part, PartKind, Pending};
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
 use crate::os::ptrace::{Resume, Stop};
+use wmtrace_decoder::effect::Flow;
 use wmtrace_model::op::{How, Value};
 use wmtrace_model::strategy::Strategy;
 
@@ -94,6 +95,17 @@ impl<S: Strategy> Run<'_, S> {
     fn execute(&mut self, index: usize) -> Result<bool, EngineError> {
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let (len, pc) = (u64::from(flight.insn.effect.len), self.threads[index].regs.rip);
+        if flight.insn.effect.flow != Flow::Next {
+            // What it writes would be taken away again from under its feet.
+            let module = self.modules.iter().find(|module| module.contains(pc));
+            let place = module.map(|module| format!("{}+{:#x}", module.binary.name, module.offset(pc)));
+            let what = format!(
+                "{}: {}, on a stack that others look at",
+                place.unwrap_or_default(),
+                flight.insn.text
+            );
+            return Err(EngineError::Unsupported(what));
+        }
         if self.does_flight(index) {
             return Ok(true);
         }

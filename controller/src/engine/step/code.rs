@@ -104,7 +104,7 @@ impl Code {
         }
         let insn = Insn {
             transfer: Transfer::of(&effect, bytes),
-            simple: if effect.flow == Flow::Next && !effect.waits { Simple::of(pc, bytes) } else { None },
+            simple: if effect.flow == Flow::Next && !effect.waits { simple(pc, bytes) } else { None },
             double: is_double(&effect, bytes),
             asks: asks(bytes),
             text: self.decoder.text(pc, bytes).unwrap_or_default(),
@@ -135,6 +135,17 @@ impl Code {
     pub(super) fn forget(&mut self, start: u64, end: u64) {
         self.known.retain(|&pc, _| pc < start || pc >= end);
     }
+}
+
+/// What the instruction does, if that is simple, and this processor's.
+pub(super) fn simple(pc: u64, bytes: &[u8]) -> Option<Simple> {
+    Simple::of(pc, bytes).filter(|it| !it.is_recent() || is_recent())
+}
+
+/// Whether the processor has all that the decoder calls recent.
+fn is_recent() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt")
 }
 
 /// Whether it is CMPXCHG8B or CMPXCHG16B, which compare with `rdx:rax`.

@@ -16,6 +16,9 @@ use crate::os::ptrace::Regs;
 use wmtrace_decoder::x86::simple::{Simple, State, Touch};
 use wmtrace_model::strategy::Strategy;
 
+/// Steps after which a thread runs by itself, to receive a signal that may have come.
+const UNHEARD: u64 = 64;
+
 impl<S: Strategy> Run<'_, S> {
     /// Does an instruction that is no event, if it is simple. False if the thread has to run it.
     pub(super) fn does(
@@ -84,7 +87,9 @@ impl<S: Strategy> Run<'_, S> {
             return None;
         }
         let thread = &self.threads[index];
-        let signals = self.course.has_timers || !self.course.children.is_empty();
+        // Signals of timers and children come at any time, but not never.
+        let any_time = self.course.has_timers || !self.course.children.is_empty();
+        let signals = any_time && self.course.steps.saturating_sub(thread.ran_at) >= UNHEARD;
         let signals = signals || thread.may_be_hit || thread.signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);

@@ -1,6 +1,7 @@
 //! What the engine does for a thread is what the processor does: the simple instructions of the C library, and random
 //! ones, on the real processor and by [`Simple`], from the same random registers.
 
+use super::code::simple;
 use super::does::state_of;
 use super::managed::gpr_mut;
 use super::registers::View;
@@ -98,7 +99,7 @@ fn simple_ones(code: &[u8]) -> BTreeSet<Vec<u8>> {
     while at < code.len() {
         let bytes = &code[at..code.len().min(at + 15)];
         let len = decoder.decode(0x1000, bytes).map_or(1, |effect| usize::from(effect.len));
-        if Simple::of(0x1000, &bytes[..len.min(bytes.len())]).is_some() {
+        if simple(0x1000, &bytes[..len.min(bytes.len())]).is_some() {
             found.insert(bytes[..len].to_vec());
         }
         at += len;
@@ -108,8 +109,24 @@ fn simple_ones(code: &[u8]) -> BTreeSet<Vec<u8>> {
 
 /// Simple instructions that no compiler may ever have made.
 fn random_ones(rng: &mut Xoshiro256PlusPlus) -> BTreeSet<Vec<u8>> {
-    let prefixes: [&[u8]; 10] =
-        [&[], &[0x66], &[0x48], &[0x41], &[0x4d], &[0x44], &[0xf0], &[0xf0, 0x48], &[0x64], &[0x66, 0x45]];
+    let prefixes: [&[u8]; 14] = [
+        &[],
+        &[0x66],
+        &[0x48],
+        &[0x41],
+        &[0x4d],
+        &[0x44],
+        &[0xf0],
+        &[0xf0, 0x48],
+        &[0x64],
+        &[0x66, 0x45],
+        // Bit scans.
+        &[0xf3, 0x0f],
+        &[0xf3, 0x48, 0x0f],
+        // BMI.
+        &[0xc4, 0xe2],
+        &[0xc4, 0x63],
+    ];
     let decoder = Decoder::new();
     let mut found = BTreeSet::new();
     while found.len() < TRIED {
@@ -120,7 +137,7 @@ fn random_ones(rng: &mut Xoshiro256PlusPlus) -> BTreeSet<Vec<u8>> {
         bytes.extend(rng.next_u64().to_le_bytes());
         let Ok(effect) = decoder.decode(0x1000, &bytes) else { continue };
         bytes.truncate(usize::from(effect.len));
-        if Simple::of(0x1000, &bytes).is_some() {
+        if simple(0x1000, &bytes).is_some() {
             found.insert(bytes);
         }
     }

@@ -39,14 +39,20 @@ impl Transfer {
     pub(super) fn of(effect: &InsnEffect, bytes: &[u8]) -> Option<Transfer> {
         let mut at = 0;
         let mut extends = 0;
-        // BND, NOTRACK and REX prefixes, and the REP of old `rep ret`; nothing that changes sizes.
+        // BND, NOTRACK and REX prefixes, and the REP of old `rep ret`; nothing that changes sizes. Compilers fill calls of
+        // `__tls_get_addr` up with 0x66, which REX.W makes void.
+        let (mut shortens, mut widens) = (false, false);
         while let Some(&byte) = bytes.get(at) {
             match byte {
                 0xf2 | 0xf3 | 0x3e | 0x2e => {}
-                0x40..=0x4f => extends = (byte & 1) << 3,
+                0x66 => shortens = true,
+                0x40..=0x4f => (extends, widens) = ((byte & 1) << 3, byte & 8 != 0),
                 _ => break,
             }
             at += 1;
+        }
+        if shortens && !widens {
+            return None;
         }
         let opcode = *bytes.get(at)?;
         let next = *bytes.get(at + 1).unwrap_or(&0);
@@ -132,6 +138,9 @@ mod tests {
         assert_eq!(transfer(&[0xff, 0x15, 0, 0, 0, 0]), Some(Transfer::CallMemory));
         assert_eq!(transfer(&[0xf3, 0xc3]), Some(Transfer::Return { pops: 0 }));
         assert_eq!(transfer(&[0xc2, 0x10, 0]), Some(Transfer::Return { pops: 16 }));
+        let padded = [0x66, 0x66, 0x48, 0xe8, 0xf8, 0, 0, 0];
+        assert_eq!(transfer(&padded), Some(Transfer::Call { target: 0x1100 }), "of __tls_get_addr");
+        assert_eq!(transfer(&[0x66, 0x48, 0xff, 0x15, 0, 0, 0, 0]), Some(Transfer::CallMemory));
         // LOOP changes a register, too.
         assert_eq!(transfer(&[0xe2, 0xfe]), None);
     }

@@ -355,6 +355,10 @@ impl<S: Strategy> Run<'_, S> {
             AccessKind::Rmw => Role::Operation { order: Order::SeqCst, failure: Order::SeqCst },
             _ if private => Role::Private,
             _ if it.len > DECIDED => Role::Plain,
+            // Its parts by themselves would look as if they were meant.
+            AccessKind::Load if it.len > 16 && self.machine.looks_beyond(Addr(it.addr), it.len, false) => {
+                Role::Plain
+            }
             _ => Role::Operation { order: Order::Relaxed, failure: Order::Relaxed },
         }
     }

@@ -38,13 +38,13 @@ const NEW: [&str; 8] = [
 
 impl<S: Strategy> Run<'_, S> {
     /// Makes a new program's world the same each time: no vdso, known random bytes.
-    pub(super) fn tame(&mut self) -> Result<(), EngineError> {
+    pub(super) fn tame(&mut self, index: usize) -> Result<(), EngineError> {
         const AT_NULL: u64 = 0;
         const AT_IGNORE: u64 = 1;
         const AT_RANDOM: u64 = 25;
         const AT_SYSINFO_EHDR: u64 = 33;
         // The stack: argc, argv, 0, envp, 0, auxiliary vector (System V ABI, figure 3.9).
-        let mut at = self.threads[0].regs.rsp;
+        let mut at = self.threads[index].regs.rsp;
         let argc = self.memory.read_u64(at).unwrap_or(0);
         at = at.wrapping_add(8 * argc.saturating_add(2));
         let mut left = 1 << 20;
@@ -69,7 +69,7 @@ impl<S: Strategy> Run<'_, S> {
         let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
         if let Some(stack) = stack {
             // It grows downwards, by the usual limit at most.
-            self.threads[0].stack = stack.end.saturating_sub(8 << 20)..stack.end;
+            self.threads[index].stack = stack.end.saturating_sub(8 << 20)..stack.end;
         }
         Ok(())
     }
@@ -352,10 +352,9 @@ impl<S: Strategy> Run<'_, S> {
         thread.calls.clear();
         thread.frames.clear();
         thread.regs = thread.stopped.as_ref().expect("just set").regs()?;
-        let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
-        thread.stack = stack.map_or(0..0, |stack| stack.end.saturating_sub(8 << 20)..stack.end);
+        thread.stack = 0..0;
         self.engine.code.forget(0, u64::MAX);
-        Ok(())
+        self.tame(index)
     }
 
     /// The thread goes, and is waited for.

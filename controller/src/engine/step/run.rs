@@ -69,7 +69,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         thread.stopped = Some(first);
         let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
         let mut run = Run::with(engine, machine, process, thread, course)?;
-        run.tame()?;
+        run.tame(0)?;
         Ok(run)
     }
 
@@ -177,6 +177,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         if std::mem::take(&mut thread.dirty) {
             stopped.set_regs(&thread.regs)?;
         }
+        thread.ran_at = self.course.steps;
         let tid = thread.tid;
         self.memory.changes();
         stopped.resume(how, signal)?;

@@ -140,10 +140,7 @@ impl Server {
     /// A copy of the process, stopped where the process is.
     fn copy(&mut self) -> Result<Tid, EngineError> {
         for file in &self.files {
-            // Ours is put back by who owns it.
-            if file.fd > 2 {
-                self.call(libc::SYS_lseek, [file.fd as u64, file.offset, libc::SEEK_SET as u64])?;
-            }
+            self.call(libc::SYS_lseek, [file.fd as u64, file.offset, libc::SEEK_SET as u64])?;
         }
         let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as u64;
         let (result, copy) = self.call(libc::SYS_clone, [flags, 0, 0])?;

@@ -29,6 +29,8 @@ pub(super) struct Thread {
     pub(super) regs: Regs,
     /// A signal may be waiting for it to go on: somebody has sent one, or it has just let some in.
     pub(super) may_be_hit: bool,
+    /// How many steps there were when it last ran by itself.
+    pub(super) ran_at: u64,
     /// To be delivered when it goes on.
     pub(super) signal: i32,
     /// What is to be said of it, if that is another stop's.
@@ -72,6 +74,7 @@ impl Thread {
             common: common::Thread::new(tid, id, virtual_tid),
             regs,
             may_be_hit: false,
+            ran_at: 0,
             signal: 0,
             signal_info: None,
             flight: None,

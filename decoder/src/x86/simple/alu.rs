@@ -6,7 +6,7 @@ const ADJUST: u64 = 1 << 4;
 const ZERO: u64 = 1 << 6;
 const SIGN: u64 = 1 << 7;
 const OVERFLOW: u64 = 1 << 11;
-const ALL: u64 = CARRY | PARITY | ADJUST | ZERO | SIGN | OVERFLOW;
+pub(super) const ALL: u64 = CARRY | PARITY | ADJUST | ZERO | SIGN | OVERFLOW;
 
 /// The bits of a value of so many bytes.
 pub(super) fn mask(width: u8) -> u64 {
@@ -41,6 +41,11 @@ fn of_result(result: u64, width: u8) -> u64 {
         flags |= SIGN;
     }
     flags
+}
+
+/// The flags, with that for zero as the value is.
+pub(super) fn when_zero(value: u64, flags: u64) -> u64 {
+    flags & !ZERO | when(value == 0, ZERO)
 }
 
 fn when(condition: bool, flag: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Which instructions are simple, and what their operands are.
 
 use super::alu::{Alu, Shift};
-use super::{Address, Operand, Part, RAX, RCX, RDX, Segment, Simple, Verb};
+use super::{Address, Bit, Operand, Part, RAX, RCX, RDX, Segment, Simple, Verb};
 use iced_x86::{Code, ConditionCode, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<Simple> {
@@ -53,7 +53,7 @@ pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<Simple> {
         Verb::Pop | Verb::Leave => Some((8, true, false)),
         _ if !named => None,
         _ => {
-            let changes = to == Operand::Memory && !matches!(verb, Verb::Compare(_) | Verb::TestBit);
+            let changes = to == Operand::Memory && !matches!(verb, Verb::Compare(_) | Verb::TestBit(_));
             let changes = changes && !matches!(verb, Verb::MultiplyWide { .. });
             let looks = to != Operand::Memory || !matches!(verb, Verb::Move | Verb::SetIf(_));
             Some((memory_width(&insn)?, looks, changes))
@@ -72,8 +72,9 @@ fn is_usual(verb: Verb, width: u8, to: Operand, from: Operand) -> bool {
         // Of two bytes: not defined. Of one: in other registers.
         Verb::SwapBytes | Verb::MultiplyWide { .. } => width >= 4,
         Verb::Multiply => width >= 2,
+        Verb::FindBit { .. } | Verb::CountZeros { .. } | Verb::CountOnes => width >= 4,
         // A bit of memory may be far from the operand.
-        Verb::TestBit => to != Operand::Memory,
+        Verb::TestBit(_) => to != Operand::Memory,
         // Registers only: not worth the while. The accumulator compared with itself is a riddle.
         Verb::CompareExchange | Verb::ExchangeAdd => to == Operand::Memory,
         Verb::Push => from != Operand::Memory,
@@ -152,7 +153,20 @@ fn verb(insn: &Instruction) -> Option<Verb> {
         Mnemonic::Imul if insn.op_count() > 1 => Verb::Multiply,
         Mnemonic::Imul => Verb::MultiplyWide { signed: true },
         Mnemonic::Mul => Verb::MultiplyWide { signed: false },
-        Mnemonic::Bt => Verb::TestBit,
+        Mnemonic::Shlx => Verb::ShiftQuietly(Shift::Left),
+        Mnemonic::Shrx => Verb::ShiftQuietly(Shift::Right),
+        Mnemonic::Sarx => Verb::ShiftQuietly(Shift::RightSigned),
+        Mnemonic::Rorx => Verb::ShiftQuietly(Shift::RotateRight),
+        Mnemonic::Andn => Verb::AndNot,
+        Mnemonic::Bsf => Verb::FindBit { last: false },
+        Mnemonic::Bsr => Verb::FindBit { last: true },
+        Mnemonic::Tzcnt => Verb::CountZeros { leading: false },
+        Mnemonic::Lzcnt => Verb::CountZeros { leading: true },
+        Mnemonic::Popcnt => Verb::CountOnes,
+        Mnemonic::Bt => Verb::TestBit(Bit::Stays),
+        Mnemonic::Bts => Verb::TestBit(Bit::Set),
+        Mnemonic::Btr => Verb::TestBit(Bit::Cleared),
+        Mnemonic::Btc => Verb::TestBit(Bit::Flipped),
         Mnemonic::Bswap => Verb::SwapBytes,
         Mnemonic::Push => Verb::Push,
         Mnemonic::Pop => Verb::Pop,

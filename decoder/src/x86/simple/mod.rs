@@ -132,7 +132,21 @@ enum Verb {
     },
     /// The accumulator's sign in every bit of another register (CDQ, CQO).
     SpreadSign,
-    TestBit,
+    /// The carry is the bit, and something may be done to that.
+    TestBit(Bit),
+    /// A shift of the second operand by the third that leaves the flags alone (BMI2).
+    ShiftQuietly(alu::Shift),
+    /// The third operand where the second one's bits are clear.
+    AndNot,
+    /// The number of the lowest or highest bit that is set. Of zero: nothing is written.
+    FindBit {
+        last: bool,
+    },
+    /// How many bits are clear at an end.
+    CountZeros {
+        leading: bool,
+    },
+    CountOnes,
     SwapBytes,
     Push,
     Pop,
@@ -140,6 +154,15 @@ enum Verb {
     Exchange,
     ExchangeAdd,
     CompareExchange,
+}
+
+/// What becomes of a bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Bit {
+    Stays,
+    Set,
+    Cleared,
+    Flipped,
 }
 
 /// A simple instruction.
@@ -150,7 +173,7 @@ pub struct Simple {
     width: u8,
     to: Operand,
     from: Operand,
-    /// The third one, of a product.
+    /// The third one, of a product or a shift.
     by: Operand,
     address: Address,
     /// Of its access to memory: the width, whether it loads, whether it stores.
@@ -174,6 +197,12 @@ impl Simple {
     /// The instruction at an address, if it is simple.
     pub fn of(pc: u64, bytes: &[u8]) -> Option<Simple> {
         decode::decode(pc, bytes)
+    }
+
+    /// Whether it is one of those that not all processors have, or that mean something else to older ones (BMI, LZCNT,
+    /// POPCNT).
+    pub fn is_recent(&self) -> bool {
+        matches!(self.verb, Verb::ShiftQuietly(_) | Verb::AndNot | Verb::CountZeros { .. } | Verb::CountOnes)
     }
 
     /// The memory that it touches.
@@ -238,10 +267,35 @@ impl Simple {
                 None
             }
             Verb::SpreadSign => Some(if alu::sign(from, width) { u64::MAX } else { 0 }),
-            Verb::TestBit => {
-                let bit = to >> (from % (u64::from(width) * 8)) & 1;
-                flags = flags & !alu::CARRY | bit;
-                None
+            Verb::TestBit(then) => {
+                let bit = 1 << (from % (u64::from(width) * 8));
+                flags = flags & !alu::CARRY | u64::from(to & bit != 0);
+                match then {
+                    Bit::Stays => None,
+                    Bit::Set => Some(to | bit),
+                    Bit::Cleared => Some(to & !bit),
+                    Bit::Flipped => Some(to ^ bit),
+                }
+            }
+            Verb::ShiftQuietly(shift) => {
+                Some(shift.run(from, get(state, self.by), width, &mut flags.clone()))
+            }
+            Verb::AndNot => Some(Alu::And.run(!from, get(state, self.by), width, &mut flags)),
+            Verb::FindBit { last } => {
+                flags = alu::when_zero(from, flags);
+                let found = if last { from.checked_ilog2() } else { Some(from.trailing_zeros()) };
+                found.filter(|_| from != 0).map(u64::from)
+            }
+            Verb::CountZeros { leading } => {
+                let bits = u64::from(width) * 8;
+                let zeros = if leading { from << (64 - bits) } else { from.reverse_bits() };
+                let count = u64::from(zeros.leading_zeros()).min(bits);
+                flags = alu::when_zero(count, flags) & !alu::CARRY | u64::from(from == 0);
+                Some(count)
+            }
+            Verb::CountOnes => {
+                flags = alu::when_zero(from, flags & !alu::ALL);
+                Some(u64::from(from.count_ones()))
             }
             Verb::SwapBytes => Some(to.swap_bytes() >> (64 - u32::from(width) * 8)),
             Verb::Push => {
@@ -340,6 +394,31 @@ mod tests {
         assert_eq!((state.general[0], state.flags & 0x40), (5, 0));
         assert_eq!(run(&[0xf0, 0x0f, 0xb1, 0x0f], &mut state, 5), Some(9));
         assert_eq!(state.flags & 0x40, 0x40);
+    }
+
+    #[test]
+    fn bits() {
+        let mut state = State::default();
+        (state.general[0], state.general[1], state.general[2]) = (0xff, 0x50, 4);
+        let result = |bytes: &[u8]| {
+            let mut state = state;
+            assert_eq!(run(bytes, &mut state, 0), None);
+            state.general[0]
+        };
+        let table: [(&str, &[u8], u64); 9] = [
+            ("tzcnt eax, ecx", &[0xf3, 0x0f, 0xbc, 0xc1], 4),
+            ("lzcnt rax, rcx", &[0xf3, 0x48, 0x0f, 0xbd, 0xc1], 57),
+            ("popcnt eax, ecx", &[0xf3, 0x0f, 0xb8, 0xc1], 2),
+            ("bsr eax, ecx", &[0x0f, 0xbd, 0xc1], 6),
+            ("bsf eax, ebx: of zero", &[0x0f, 0xbc, 0xc3], 0xff),
+            ("btr eax, edx", &[0x0f, 0xb3, 0xd0], 0xef),
+            ("shlx eax, ecx, edx", &[0xc4, 0xe2, 0x69, 0xf7, 0xc1], 0x500),
+            ("rorx eax, ecx, 8", &[0xc4, 0xe3, 0x7b, 0xf0, 0xc1, 8], 0x5000_0000),
+            ("andn eax, edx, ecx", &[0xc4, 0xe2, 0x68, 0xf2, 0xc1], 0x50),
+        ];
+        for (text, bytes, expected) in table {
+            assert_eq!(result(bytes), expected, "{text}");
+        }
     }
 
     #[test]

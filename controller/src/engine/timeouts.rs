@@ -1,0 +1,62 @@
+//! How long a system call waits: the kernel does it in real time, and the program's time is another.
+
+use super::futex::error;
+use super::thread::Syscall;
+use crate::os::calls;
+
+/// The nanoseconds after which a call that waits gives up, if it ever does. `read` looks at the program's memory.
+pub(super) fn longest(call: &Syscall, read: &dyn Fn(u64) -> Option<u64>) -> Option<u64> {
+    let args = call.args;
+    let milliseconds = |argument: u64| u64::try_from(argument as i32).ok().map(|it| it * 1_000_000);
+    // Seconds, and parts of a second of so many nanoseconds. Nothing: for ever.
+    let time = |at: u64, unit: u64| {
+        let (seconds, rest) = (read(at).filter(|_| at != 0)?, read(at.wrapping_add(8))?);
+        Some(seconds.saturating_mul(1_000_000_000).saturating_add(rest.saturating_mul(unit)))
+    };
+    match call.number as i64 {
+        calls::SYS_poll => milliseconds(args[2]),
+        calls::SYS_epoll_wait | calls::SYS_epoll_pwait => milliseconds(args[3]),
+        calls::SYS_select => time(args[4], 1000),
+        calls::SYS_pselect6 | calls::SYS_io_getevents => time(args[4], 1),
+        calls::SYS_ppoll | calls::SYS_rt_sigtimedwait => time(args[2], 1),
+        calls::SYS_epoll_pwait2 | calls::SYS_semtimedop => time(args[3], 1),
+        _ => None,
+    }
+}
+
+/// Whether such a call has given up.
+pub(super) fn is_over(number: i64, result: u64) -> bool {
+    match number {
+        calls::SYS_rt_sigtimedwait | calls::SYS_semtimedop => result == error(libc::EAGAIN),
+        _ => result == 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(number: i64, args: [u64; 6]) -> Option<u64> {
+        // Two seconds and three parts of one at 0x1000, and nothing elsewhere.
+        let read = |at: u64| [(0x1000, 2), (0x1008, 3)].into_iter().find(|it| it.0 == at).map(|it| it.1);
+        longest(&Syscall { number: number as u64, args }, &read)
+    }
+
+    #[test]
+    fn what_calls_wait_for() {
+        assert_eq!(asks(calls::SYS_poll, [0, 0, 7, 0, 0, 0]), Some(7_000_000));
+        assert_eq!(asks(calls::SYS_poll, [0, 0, u64::from(u32::MAX), 0, 0, 0]), None, "-1: for ever");
+        assert_eq!(asks(calls::SYS_select, [0, 0, 0, 0, 0x1000, 0]), Some(2_000_003_000));
+        assert_eq!(asks(calls::SYS_ppoll, [0, 0, 0x1000, 0, 0, 0]), Some(2_000_000_003));
+        assert_eq!(asks(calls::SYS_ppoll, [0; 6]), None, "no time is given");
+        assert_eq!(asks(calls::SYS_ppoll, [0, 0, 0x2000, 0, 0, 0]), None, "no memory");
+        assert_eq!(asks(calls::SYS_read, [0x1000; 6]), None);
+    }
+
+    #[test]
+    fn what_they_say_then() {
+        assert!(is_over(calls::SYS_poll, 0) && !is_over(calls::SYS_poll, 1));
+        assert!(is_over(calls::SYS_rt_sigtimedwait, error(libc::EAGAIN)));
+        assert!(!is_over(calls::SYS_rt_sigtimedwait, error(libc::EINTR)));
+    }
+}
