@@ -15,20 +15,31 @@
 //! A *mixed* campaign (`wmtrace PROGRAM` without a strategy and a depth) gives part of its executions to other
 //! strategies, because none is good at everything. Chances of the papers' benchmarks are in the README.
 //!
-//! - The *opening*, twelve executions, is mostly the random walk. If `e` events of each of a few threads matter, it takes
-//!   the right turn at each of them with a probability that does not depend on anything else in the program: chances of
-//!   20 % to 95 % in programs of a few dozen events, which is what a unit test has. Its second execution is depth 0.
-//! - After that, of 16 executions 8 are the campaign's own (pctwm), 4 are placewm's, 3 are skewed and 1 is random.
+//! - The *opening*, twelve executions, is mostly the random walk and aimed ones (below). If `e` events of each of a few
+//!   threads matter, the walk takes the right turn at each of them with a probability that does not depend on anything else
+//!   in the program: chances of 20 % to 95 % in programs of a few dozen events, which is what a unit test has.
+//! - After that, of 16 executions 8 are the campaign's own (pctwm), 3 are aimed, 2 are placewm's, 2 are skewed and 1 is
+//!   random.
 //!   A bug of depth `d` in 1, 2, 3 is found in each of these 16 with at least 8/16 · 2/10 = 1/10 of PCTWM's chance at
 //!   that depth, `1/(h·k_com)^d`: a factor of ten against knowing the strategy and the depth, whatever the program's
 //!   length. placewm's chance depends on the number of places that threads share instead of `k_com`: its depth goes round
 //!   from 1 to the logarithm of half of `k_com`, since there are not more such places. Skewed is for bugs that need a
 //!   thread to be slow in more than one place: its chance of being late by `n` steps falls with (32/33)ⁿ, not 2⁻ⁿ.
 //!
+//! *Aimed* executions use what earlier ones have shown: where threads meet ([`Meeting`]). Each is placewm with one sink, the
+//! loads of one thread at one place. The places have their turns: those come first of which least is known, that is, where
+//! a thread could have read what it had not heard of and has not yet, and among these those where some load does not
+//! acquire, because what is read there may be all that the thread hears. A bug that needs one such load, with `m` meetings,
+//! is tried for in the first `m` aimed executions, however long the program is; placewm draws the place with probability
+//! `1/(e·p)` in each.
+//!
 //! Nothing is random: what is planned follows from what was given and observed.
 
+use crate::op::{Addr, ThreadId};
 use crate::rng::Rng;
-use crate::strategy::{Parameters, StrategyKind};
+use crate::strategy::{Aim, Meeting, Parameters, StrategyKind};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// How many executions the estimates of `k` and `k_com` look back.
 pub const WINDOW: usize = 16;
@@ -49,20 +60,23 @@ enum Turn {
     Own,
     /// This one.
     Of(StrategyKind),
+    /// placewm, aimed.
+    Aimed,
 }
 
 const OWN: Turn = Turn::Own;
 const RANDOM: Turn = Turn::Of(StrategyKind::Random);
 const SKEWED: Turn = Turn::Of(StrategyKind::Skewed);
 const PLACES: Turn = Turn::Of(StrategyKind::PlaceWm);
+const AIMED: Turn = Turn::Aimed;
 
 /// The first executions of a mixed campaign.
 const OPENING: [Turn; 12] =
-    [RANDOM, OWN, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, RANDOM, SKEWED, RANDOM, RANDOM, RANDOM];
+    [RANDOM, AIMED, AIMED, AIMED, RANDOM, RANDOM, RANDOM, RANDOM, OWN, AIMED, RANDOM, AIMED];
 
 /// All others go round these.
 const ROUND: [Turn; 16] =
-    [OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, SKEWED, OWN, PLACES, OWN, RANDOM];
+    [OWN, AIMED, OWN, SKEWED, OWN, PLACES, OWN, AIMED, OWN, SKEWED, OWN, PLACES, OWN, AIMED, OWN, RANDOM];
 
 /// Who execution `index` belongs to, and how many before it did.
 fn turn(index: u64) -> (Turn, u64) {
@@ -109,7 +123,22 @@ pub struct Plan {
     observed: [Option<Observed>; WINDOW],
     /// Where the next one goes.
     slot: usize,
+    /// Where threads have met, as they were seen.
+    targets: Vec<Target>,
+    /// By thread and place: which of them it is.
+    known: BTreeMap<(ThreadId, Addr), usize>,
 }
+
+/// A place where a thread meets others, and what was made of it.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    meeting: Meeting,
+    /// How many executions were aimed at it.
+    tries: u32,
+}
+
+/// The most places that are remembered.
+const TARGETS: usize = 4096;
 
 /// An execution to be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,6 +175,8 @@ impl Plan {
             next: 0,
             observed: [None; WINDOW],
             slot: 0,
+            targets: Vec::new(),
+            known: BTreeMap::new(),
         }
     }
 
@@ -168,15 +199,18 @@ impl Plan {
         let index = self.next;
         self.next += 1;
         let k_com = self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM));
+        let seed = Rng::seed_of(self.seed, index);
         let (strategy, depth) = self.turn(index, k_com);
+        let aim = depth.is_none().then(|| self.aim(seed)).flatten();
         let parameters = Parameters {
-            depth,
+            depth: depth.unwrap_or(u32::from(aim.is_none())),
             k: self.k.unwrap_or_else(|| self.largest(|o| o.events, FIRST_K)),
             k_com,
             history: self.history,
             eager: self.eager,
+            aim,
         };
-        Planned { index, seed: Rng::seed_of(self.seed, index), strategy, parameters }
+        Planned { index, seed, strategy, parameters }
     }
 
     /// An execution had so many steps, and so many communication events.
@@ -185,12 +219,54 @@ impl Plan {
         self.slot = (self.slot + 1) % WINDOW;
     }
 
-    /// The strategy and the depth of an execution of the campaign; depth 0 for strategies that have none.
-    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, u32) {
+    /// Threads have met here.
+    pub fn met(&mut self, meetings: &[Meeting]) {
+        for &meeting in meetings {
+            let next = self.targets.len();
+            match self.known.get(&(meeting.thread, meeting.addr)) {
+                Some(&known) => {
+                    let target = &mut self.targets[known].meeting;
+                    target.heard |= meeting.heard;
+                    target.relaxed |= meeting.relaxed;
+                }
+                None if next < TARGETS => {
+                    self.known.insert((meeting.thread, meeting.addr), next);
+                    self.targets.push(Target { meeting, tries: 0 });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What to aim at: any of those with the fewest tries. Where something was heard, that counts as two; where all loads
+    /// acquire, as one.
+    fn aim(&mut self, seed: u64) -> Option<Aim> {
+        let cost = |it: &Target| it.tries + 2 * u32::from(it.meeting.heard) + u32::from(!it.meeting.relaxed);
+        let least = self.targets.iter().map(cost).min()?;
+        let mut rng = Rng::new(!seed);
+        let mut best: Vec<&mut Target> = self.targets.iter_mut().filter(|it| cost(it) == least).collect();
+        let chosen = rng.below(best.len());
+        let target = &mut *best[chosen];
+        // The first load may not be the one that matters.
+        let skip = rng.below(target.tries as usize + 1) as u32;
+        let first = target.tries.is_multiple_of(2);
+        target.tries += 1;
+        Some(Aim { thread: target.meeting.thread, addr: target.meeting.addr, skip, first })
+    }
+
+    /// The strategy and the depth of an execution of the campaign; depth 0 for strategies that have none, and none for one
+    /// that is aimed.
+    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, Option<u32>) {
         let (kind, number) = match (self.mixed, turn(index)) {
+            (true, (Turn::Aimed, _)) => return (StrategyKind::PlaceWm, None),
             (true, (Turn::Of(kind), number)) => (kind, number),
             // The executions of the campaign's own strategy go on as if there were no others.
             (true, (Turn::Own, number)) => (self.kind, number),
+            // Alone, it takes turns with itself.
+            (false, _) if self.kind == StrategyKind::PlaceWm && self.depth.is_none() => match index % 2 {
+                0 => (self.kind, index / 2),
+                _ => return (self.kind, None),
+            },
             (false, _) => (self.kind, index),
         };
         let round = self.depth.unwrap_or(DEPTHS[(number % DEPTHS.len() as u64) as usize]);
@@ -208,7 +284,7 @@ impl Plan {
             | StrategyKind::BasicPosWm
             | StrategyKind::PosWm => 0,
         };
-        (kind, depth)
+        (kind, Some(depth))
     }
 
     /// The largest observed lately, at least 1; `first` if nothing was.
@@ -230,7 +306,7 @@ mod tests {
     fn what_was_given_stays() {
         let mut plan = Plan::new(StrategyKind::Pctwm, Some(5), Some(70), Some(40), 3, 1);
         for index in 0..30 {
-            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3, eager: false };
+            let parameters = Parameters { depth: 5, k: 70, k_com: 40, history: 3, eager: false, aim: None };
             assert_eq!(
                 plan.next_execution(),
                 Planned { index, seed: Rng::seed_of(1, index), strategy: StrategyKind::Pctwm, parameters }
@@ -258,19 +334,22 @@ mod tests {
     fn a_mixed_campaign_keeps_its_shares() {
         let mut plan = plan(StrategyKind::Pctwm).mixed();
         plan.observe(4000, 2000);
+        plan.met(&[meeting(1, 1, true, false)]);
         let planned: Vec<Planned> = (0..12 + 1600).map(|_| plan.next_execution()).collect();
         let (opening, rest) = planned.split_at(12);
-        let of = |kind| rest.iter().filter(|it| it.strategy == kind).count();
-        assert_eq!(
-            [StrategyKind::Pctwm, StrategyKind::PlaceWm, StrategyKind::Skewed, StrategyKind::Random].map(of),
-            [800, 400, 300, 100]
-        );
+        let of = |kind, aimed| {
+            rest.iter().filter(|it| (it.strategy, it.parameters.aim.is_some()) == (kind, aimed)).count()
+        };
+        let kinds = [StrategyKind::Pctwm, StrategyKind::PlaceWm, StrategyKind::Skewed, StrategyKind::Random];
+        assert_eq!(kinds.map(|kind| of(kind, false)), [800, 200, 200, 100]);
+        assert_eq!(kinds.map(|kind| of(kind, true)), [0, 300, 0, 0]);
         for depth in [1, 2, 3] {
             let at = |it: &&Planned| (it.strategy, it.parameters.depth) == (StrategyKind::Pctwm, depth);
             assert_eq!(rest.iter().filter(at).count(), 160);
         }
         // Half of 2000 places at most: 2⁻⁹ of them is about two.
-        let places = rest.iter().filter(|it| it.strategy == StrategyKind::PlaceWm);
+        let places =
+            rest.iter().filter(|it| it.strategy == StrategyKind::PlaceWm && it.parameters.aim.is_none());
         let depths: Vec<u32> = places.map(|it| it.parameters.depth).collect();
         assert_eq!(depths[..10], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1]);
         let own: Vec<u32> = planned
@@ -279,8 +358,66 @@ mod tests {
             .map(|it| it.parameters.depth)
             .collect();
         assert_eq!(own[..10], DEPTHS, "as if there were no others");
-        assert_eq!((opening[0].strategy, opening[1].parameters.depth), (StrategyKind::Random, 0));
-        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 10);
+        assert_eq!(opening[0].strategy, StrategyKind::Random, "shows where to aim");
+        assert!(opening[1..4].iter().all(|it| it.parameters.aim.is_some()));
+        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 6);
+    }
+
+    fn meeting(thread: u32, addr: u64, relaxed: bool, heard: bool) -> Meeting {
+        Meeting { thread: ThreadId(thread), addr: Addr(addr), relaxed, heard }
+    }
+
+    /// placewm alone, of which every other execution is aimed: the places of these.
+    fn aims(plan: &mut Plan, count: usize) -> Vec<u64> {
+        let planned = (0..2 * count).map(|_| plan.next_execution().parameters);
+        let aims: Vec<Option<Aim>> = planned.map(|it| it.aim).collect();
+        assert!(aims.iter().step_by(2).all(Option::is_none));
+        aims.iter().flatten().map(|aim| aim.addr.0).collect()
+    }
+
+    /// Least is known of 1; then come 2, and 1 for the second time; then 3 and 4, too. In the end, all have their turns.
+    #[test]
+    fn aims_go_where_least_is_known() {
+        let mut plan = plan(StrategyKind::PlaceWm);
+        assert_eq!(aims(&mut plan, 3), [], "nobody has met");
+        plan.met(&[meeting(1, 4, false, true), meeting(1, 3, true, false), meeting(0, 2, false, false)]);
+        plan.met(&[meeting(1, 3, false, true), meeting(0, 1, true, false)]);
+        assert_eq!(aims(&mut plan, 1), [1]);
+        let sorted = |mut aims: Vec<u64>| {
+            aims.sort_unstable();
+            aims
+        };
+        assert_eq!(sorted(aims(&mut plan, 2)), [1, 2]);
+        assert_eq!(sorted(aims(&mut plan, 3)), [1, 2, 3]);
+        assert_eq!(sorted(aims(&mut plan, 4)), [1, 2, 3, 4]);
+        assert_eq!(sorted(aims(&mut plan, 400)).iter().filter(|&&it| it == 4).count(), 100);
+    }
+
+    /// The first time, the thread comes first, and its first load is the sink. After that either may be otherwise.
+    #[test]
+    fn aims_differ() {
+        let mut plan = plan(StrategyKind::PlaceWm);
+        plan.met(&[meeting(1, 8, true, false)]);
+        let planned: Vec<Parameters> = (0..40).map(|_| plan.next_execution().parameters).collect();
+        let aims: Vec<Aim> = planned.iter().filter_map(|it| it.aim).collect();
+        assert_eq!(aims[0], Aim { thread: ThreadId(1), addr: Addr(8), skip: 0, first: true });
+        assert!(
+            aims.iter()
+                .enumerate()
+                .all(|(tries, aim)| aim.skip as usize <= tries && aim.first == (tries % 2 == 0))
+        );
+        assert!(aims.iter().any(|aim| aim.skip > 0));
+        assert!(planned.iter().all(|it| (it.depth == 0) == it.aim.is_some()));
+    }
+
+    #[test]
+    fn targets_are_bounded() {
+        let mut plan = plan(StrategyKind::PlaceWm);
+        for addr in 0..2 * TARGETS as u64 {
+            plan.met(&[meeting(1, addr, true, false)]);
+        }
+        assert_eq!((plan.targets.len(), plan.known.len()), (TARGETS, TARGETS));
+        assert!(aims(&mut plan, 100).iter().all(|&addr| addr < TARGETS as u64));
     }
 
     #[test]

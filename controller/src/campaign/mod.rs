@@ -206,6 +206,7 @@ fn rounds(
                 Some(Ok(ran)) => {
                     let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
                     plan.observe(clamped(ran.steps), clamped(ran.communications));
+                    plan.met(&ran.meetings);
                     if merger.add(ran) {
                         return merger.stop(Stop::FirstBug);
                     }

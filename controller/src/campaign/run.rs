@@ -7,7 +7,7 @@ use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::plan::Planned;
 use wmtrace_model::recording::Recording;
-use wmtrace_model::strategy::{Recorder, Strategy, build};
+use wmtrace_model::strategy::{Meet, Meeting, Recorder, Strategy, build};
 
 /// What became of an execution.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Ran {
     /// What the strategies count: steps, and those of them that communicate.
     pub(crate) steps: u64,
     pub(crate) communications: u64,
+    /// Where threads met.
+    pub(crate) meetings: Vec<Meeting>,
     pub(crate) occurrences: Vec<Occurrence>,
     /// The choices, if some occurrence has details.
     pub(crate) recorded: Option<(Recording, Vec<ModuleInfo>)>,
@@ -38,7 +40,7 @@ pub(crate) enum Failure {
     Difference(Difference),
 }
 
-type Strategies = Recorder<Box<dyn Strategy + Send>>;
+type Strategies = Recorder<Meet<Box<dyn Strategy + Send>>>;
 
 /// Runs executions on one engine, in one thread.
 pub(crate) struct Runner<'a, E> {
@@ -86,6 +88,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             events: machine.events(),
             steps,
             communications,
+            meetings: machine.strategy().inner().meetings(),
             occurrences,
             recorded,
             warnings: outcome.warnings,
@@ -96,7 +99,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let strategy = build(planned.strategy, &planned.parameters, planned.seed);
         let model = self.setup.engine.model;
         let recording = Recording::new(&self.setup.target.build_id, model, "", planned.seed);
-        let recorder = Recorder::new(strategy, recording);
+        let recorder = Recorder::new(Meet::new(strategy), recording);
         let machine = match &mut self.machine {
             // The memory of the last execution serves the next.
             Some(machine) => {

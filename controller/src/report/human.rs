@@ -97,6 +97,7 @@ impl Human {
         writeln!(self.out, "Bug {number}: {}", bug.key.kind.title())?;
         writeln!(self.out, "  {}", Printable(&detail.message))?;
         let by = match bug.strategy {
+            strategy @ StrategyKind::PlaceWm if *depth == 0 => format!("{strategy}, aimed"),
             strategy @ (StrategyKind::Pctwm | StrategyKind::PlaceWm | StrategyKind::Pct) => {
                 format!("{strategy} at depth {depth}")
             }

@@ -68,21 +68,58 @@ fn unlike(name: &str, report: &Value) -> Option<String> {
     wrong.map(|bug| format!("{name}: {bug:#}"))
 }
 
-/// With default options, within 200 executions. The rarest, cldeque, shows in about 4 % of the executions (README): a
-/// campaign misses it with probability below 10⁻³, and the seeds are fixed.
+/// With default options, within 200 executions. Each shows in a tenth of the executions at least (README), in the builds
+/// that keep its orders: a campaign misses it with probability below 10⁻⁹.
 #[test]
 fn each_bug_is_found_with_default_options() {
     let mut wrong = Vec::new();
-    for name in NAMES {
-        for seed in 1..=3 {
-            let (status, report) = wmtrace(&format!("-n 200 -s {seed}"), &program("g++-O2", name, "buggy"));
-            if status != Some(1) || report["strategy"] != "pctwm" {
-                wrong.push(format!("{name}, seed {seed}: {status:?} {}", report["error"]));
+    for build in BUILDS {
+        for name in NAMES {
+            // An order is lost there: the next test.
+            if (build, name) == ("clang++-O2", "rwlock") {
+                continue;
             }
-            wrong.extend(unlike(name, &report));
+            for seed in 1..=if build == "g++-O2" { 3 } else { 1 } {
+                let (status, report) = wmtrace(&format!("-n 200 -s {seed}"), &program(build, name, "buggy"));
+                if status != Some(1) || report["strategy"] != "pctwm" {
+                    wrong.push(format!("{build} {name}, seed {seed}: {status:?} {}", report["error"]));
+                }
+                wrong.extend(unlike(name, &report));
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// clang++ -O2 makes one instruction, without a line, of rwlock's two `fetch_sub`s: `inspect` says that its order is not
+/// stated, and stated by an orders file the bug is found as elsewhere (in half of the executions).
+#[test]
+fn an_order_that_is_lost_can_be_stated() {
+    let program = program("clang++-O2", "rwlock", "buggy");
+    let mut inspect = Command::new(env!("CARGO_BIN_EXE_wmtrace"));
+    let output = inspect.args(["inspect", "--format", "json"]).arg(&program).output().unwrap();
+    let inspected: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let accesses = inspected["modules"][0]["accesses"].as_array().unwrap();
+    let lost: Vec<&Value> = accesses.iter().filter(|access| access["from"] == "isa").collect();
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert_eq!((&lost[0]["function"], &lost[0]["order"]), (&"write_lock()".into(), &"seq_cst".into()));
+    let orders = directory().join("rwlock.orders");
+    std::fs::write(&orders, format!("rwlock-buggy+{} relaxed\n", lost[0]["pc"].as_str().unwrap())).unwrap();
+    let (status, report) = wmtrace(&format!("-n 60 --orders {}", orders.display()), &program);
+    assert_eq!((status, unlike("rwlock", &report)), (Some(1), None));
+}
+
+/// The deque's bug needs one load to be late, which chance alone makes it in one of a hundred executions. Earlier
+/// executions tell which loads those may be: with default options it takes three or four (README).
+#[test]
+fn campaigns_learn_where_to_aim() {
+    let program = program("g++-O2", "cldeque", "buggy");
+    let firsts = (1..=20).map(|seed| {
+        let (_, report) = wmtrace(&format!("-n 100 -s {seed}"), &program);
+        report["bugs"][0]["first_execution"].as_u64().unwrap_or_else(|| panic!("seed {seed}: {report}"))
+    });
+    let all: u64 = firsts.sum();
+    assert!(all < 20 * 8, "{all} executions before the bug in 20 campaigns");
 }
 
 fn clean(build: &str, name: &str, options: &str) -> Result<(), String> {

@@ -70,18 +70,19 @@ fn msqueue() {
     found("msqueue", "", 600, "race", "crossbeam-0.2.10/src/sync/ms_queue.rs", &["does not synchronise"]);
 }
 
-/// 3 % of the executions: 1,000 miss it with probability 10^-13.
+/// Under c11 the first or second execution shows it. Under tso 1 % do: 2,000 miss it with probability 10^-9.
 #[test]
 fn futures() {
+    found("futures", "", 50, "deadlock", "futures-0.1.3/src/task", &[]);
     let says = ["oneshot.rs:257:40, although t1 has stored 1 at oneshot.rs:197:29"];
-    found("futures", "--model tso --strategy random", 1000, "deadlock", "futures-0.1.3/src/task", &says);
+    found("futures", "--model tso", 2000, "deadlock", "futures-0.1.3/src/task", &says);
 }
 
-/// 1.5 to 10 % of the executions: 1,500 miss it with probability 10^-10 at most.
+/// The second execution, which is aimed, shows it; of those that are not, 3 % do.
 #[test]
 fn thread_local() {
     let says = ["is relaxed, not acquire (lib.rs:381:33)"];
-    found("thread_local", "", 1500, "race", "thread_local-1.1.3/src/lib.rs", &says);
+    found("thread_local", "", 400, "race", "thread_local-1.1.3/src/lib.rs", &says);
 }
 
 /// Most executions show it.
@@ -91,11 +92,11 @@ fn oneshot() {
     found("oneshot", "", 50, "race", "oneshot-0.1.11/src/lib.rs", &says);
 }
 
-/// 4 % of the executions: 1,000 miss it with probability 10^-17. Which of its loads is too weak depends on the execution.
+/// One in eight executions: 400 miss it with probability 10^-23. Which of its loads is too weak depends on the execution.
 #[test]
 fn arc_swap() {
     let says = ["it takes seq_cst on all four"];
-    found("arc_swap", "", 1000, "race|use_after_free", "arc-swap-1.5.0/src", &says);
+    found("arc_swap", "", 400, "race|use_after_free", "arc-swap-1.5.0/src", &says);
 }
 
 /// Nearly every execution shows the one or the other.
@@ -106,11 +107,11 @@ fn spmc() {
     found("spmc", "--model tso", 600, "deadlock", "spmc-0.2.2/src/lib.rs", &says);
 }
 
-/// 1.5 % of the executions: 1,500 miss it with probability 10^-10.
+/// 1.3 % of the executions: 1,500 miss it with probability 10^-8.
 #[test]
 fn crossbeam_channel() {
     let says = ["list.rs:614:41"];
-    found("crossbeam_channel", "--strategy pos", 1500, "assertion", "crossbeam_channel.rs", &says);
+    found("crossbeam_channel", "", 1500, "assertion", "crossbeam_channel.rs", &says);
 }
 
 /// 1 to 3 % of the executions: 2,000 miss it with probability 10^-9 at most.

@@ -111,7 +111,8 @@ mod tests {
     use crate::strategy::Pctwm;
     use crate::strategy::toy::load;
 
-    const PARAMETERS: Parameters = Parameters { depth: 0, k: 10, k_com: 10, history: 1, eager: false };
+    const PARAMETERS: Parameters =
+        Parameters { depth: 0, k: 10, k_com: 10, history: 1, eager: false, aim: None };
 
     fn choice(thread: u32, serial: u32) -> Choice {
         Choice { agent: Agent::Thread(ThreadId(thread)), op: load(0), serial }

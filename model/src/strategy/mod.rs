@@ -6,6 +6,7 @@
 mod dependence;
 mod exhaustive;
 mod fair;
+mod meet;
 mod pct;
 mod pctwm;
 mod placewm;
@@ -21,9 +22,10 @@ mod toy;
 pub use dependence::dependent;
 pub use exhaustive::Exhaustive;
 pub use fair::Fair;
+pub use meet::{Meet, Meeting};
 pub use pct::Pct;
 pub use pctwm::Pctwm;
-pub use placewm::PlaceWm;
+pub use placewm::{Aim, PlaceWm};
 pub use pos::Pos;
 pub use random::Random;
 pub use record::Recorder;
@@ -221,12 +223,14 @@ pub struct Parameters {
     pub history: u32,
     /// Whether a store that every reader may overlook need not wait: see [`Random`].
     pub eager: bool,
+    /// placewm's one sink, if an earlier execution has shown a place for it.
+    pub aim: Option<Aim>,
 }
 
 /// The strategy of this kind. An execution makes one indirect call per question to it, which is nothing
 /// beside the machine's own work.
 pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn Strategy + Send> {
-    let &Parameters { depth, k, k_com, history, eager } = parameters;
+    let &Parameters { depth, k, k_com, history, eager, aim } = parameters;
     match kind {
         StrategyKind::Random if eager => Box::new(Random::new(seed).eager()),
         StrategyKind::Random => Box::new(Random::new(seed)),
@@ -234,7 +238,10 @@ pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn 
         StrategyKind::Skewed => Box::new(Random::new(seed).skewed()),
         StrategyKind::Pct => Box::new(Fair::new(Pct::new(seed, depth, k), parameters)),
         StrategyKind::Pctwm => Box::new(Fair::new(Pctwm::new(seed, depth, k_com, history), parameters)),
-        StrategyKind::PlaceWm => Box::new(Fair::new(PlaceWm::new(seed, depth, history), parameters)),
+        StrategyKind::PlaceWm => {
+            let places = PlaceWm::new(seed, depth, history);
+            Box::new(Fair::new(aim.map_or(places.clone(), |aim| places.aimed(aim)), parameters))
+        }
         StrategyKind::BasicPos => Box::new(Pos::new(seed, false, None)),
         StrategyKind::Pos => Box::new(Pos::new(seed, true, None)),
         StrategyKind::BasicPosWm => Box::new(Pos::new(seed, false, Some(history))),
@@ -322,7 +329,7 @@ mod tests {
 
     #[test]
     fn names_name_one_kind_each() {
-        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 1, eager: false };
+        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 1, eager: false, aim: None };
         for kind in StrategyKind::ALL {
             assert_eq!(StrategyKind::from_name(kind.name()), Some(kind));
             assert_eq!(build(kind, &parameters, 0).name(), kind.name());
@@ -354,7 +361,7 @@ mod tests {
     /// equal ones is at most 2⁻¹⁹.)
     #[test]
     fn the_seed_fixes_the_run() {
-        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 2, eager: false };
+        let parameters = Parameters { depth: 2, k: 8, k_com: 4, history: 2, eager: false, aim: None };
         for model in ModelKind::ALL {
             let toy = Toy::new(
                 model,

@@ -22,6 +22,11 @@ impl<S: Strategy> Recorder<S> {
         &self.recording
     }
 
+    /// The strategy that chooses.
+    pub const fn inner(&self) -> &S {
+        &self.inner
+    }
+
     /// The strategy and the recording.
     pub fn into_parts(self) -> (S, Recording) {
         (self.inner, self.recording)

@@ -203,6 +203,7 @@ pub(crate) fn strategy(setup: &Setup) -> Box<dyn Strategy + Send> {
         k_com: 5 + rng.below(40) as u32,
         history: rng.below(4) as u32,
         eager: rng.below(2) == 0,
+        aim: None,
     };
     build(setup.strategy, &parameters, setup.seed)
 }

@@ -28,7 +28,7 @@ pub(crate) fn run_with<S: Strategy>(program: &Program, config: Config, strategy:
 
 /// Parameters of a strategy.
 pub(crate) fn parameters(depth: u32, k: u32, k_com: u32, history: u32) -> Parameters {
-    Parameters { depth, k, k_com, history, eager: false }
+    Parameters { depth, k, k_com, history, eager: false, aim: None }
 }
 
 /// How many of `runs` executions (seeds `0..runs`) satisfy `hit`.
