@@ -62,6 +62,10 @@ pub(super) trait Answers: Execution {
                 self.skip(index, dumpable)?;
             }
             libc::SYS_prctl if args[0] == libc::PR_SET_TSC as u64 => self.skip(index, 0)?,
+            libc::SYS_prctl if args[0] == libc::PR_SET_SECCOMP as u64 => self.filters(index)?,
+            libc::SYS_seccomp if args[0] <= u64::from(libc::SECCOMP_SET_MODE_FILTER) => {
+                self.filters(index)?
+            }
             libc::SYS_sched_getaffinity => self.processors(index, call)?,
             libc::SYS_sched_setaffinity => self.skip(index, 0)?,
             libc::SYS_timer_create => return self.makes_timer(index, call),
@@ -131,6 +135,13 @@ pub(super) trait Answers: Execution {
             self.pend(index, Pending::Quantum, Op::Yield, site, 0);
         }
         Ok(())
+    }
+
+    /// The program wants the kernel to filter its system calls. Those that are answered here would look to the filter
+    /// like none that the program makes, and be its end.
+    fn filters(&mut self, index: usize) -> Result<(), EngineError> {
+        self.parts().course.warn("the program's own filter of system calls (seccomp) is not installed");
+        self.skip(index, 0)
     }
 
     fn tell_time(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {

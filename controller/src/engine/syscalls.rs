@@ -112,7 +112,13 @@ pub(super) fn touched(
         SYS_epoll_wait | SYS_epoll_pwait => vec![(b, result.saturating_mul(12), true)],
         SYS_epoll_ctl => vec![(d, 12, false)],
         SYS_rt_sigtimedwait => vec![(b, 128, true)],
+        SYS_select | SYS_pselect6 => {
+            [b, c, d].map(|set| (set, a.min(1 << 20).div_ceil(64) * 8, true)).to_vec()
+        }
         SYS_wait4 => vec![(b, 4, true)],
+        SYS_waitid => vec![(c, size_of::<siginfo_t>() as u64, true)],
+        SYS_clock_getres => vec![(b, 16, true)],
+        SYS_getitimer => vec![(b, 32, true)],
         SYS_uname => vec![(a, size_of::<utsname>() as u64, true)],
         SYS_sysinfo => vec![(a, size_of::<sysinfo>() as u64, true)],
         SYS_prlimit64 => vec![(d, 16, true)],
@@ -128,6 +134,9 @@ pub(super) fn touched(
         | SYS_madvise
         | SYS_brk
         | SYS_close
+        | SYS_close_range
+        | SYS_personality
+        | SYS_futex
         | SYS_lseek
         | SYS_access
         | SYS_faccessat

@@ -48,8 +48,12 @@ impl Orders<'_> {
             OpKind::Fence => return if frame.is_some() { Role::Beside } else { Role::Unsure },
             OpKind::Load => access.kind == AccessKind::Load,
             OpKind::Store => access.kind == AccessKind::Store,
+            OpKind::Cas if access.atomic => return Role::Itself,
+            // A function that was inlined into it, and is none of ours, speaks for itself: `atomic<shared_ptr>` counts
+            // references on its way.
+            OpKind::Cas if inside.nested && frame.is_none() => return Role::Another,
             // What is not atomic by its instruction is the expected value, in memory of its own.
-            OpKind::Cas => return if access.atomic { Role::Itself } else { Role::Beside },
+            OpKind::Cas => return Role::Beside,
             OpKind::Rmw => false,
         };
         match (own || access.atomic, frame) {

@@ -62,7 +62,7 @@ impl Orders<'_> {
                 if called && instructions.is_empty() {
                     continue;
                 }
-                let inside = Inside { unit, ops: vec![(at, op)] };
+                let inside = Inside { unit, ops: vec![(at, op)], nested: false };
                 let info = self.stated(pc, &inside).or_else(|| self.told_by_text(&inside));
                 let info = info.unwrap_or_else(|| OrderInfo::new(Order::SeqCst, Source::Policy, Atomic::Yes));
                 if instructions.is_empty() || info.runtime.is_some() {

@@ -87,6 +87,8 @@ struct Inside<'a> {
     unit: &'a Unit,
     /// The operations around the instruction, innermost first, as far as they are one and the same.
     ops: Vec<(u32, Op)>,
+    /// The instruction is in another function, which was inlined into the innermost operation.
+    nested: bool,
 }
 
 impl<'a> Orders<'a> {
@@ -166,6 +168,7 @@ impl<'a> Orders<'a> {
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
+                Role::Another => {}
                 Role::Unsure => {
                     // Where a thread can tell, it can also tell whether the object is accessed at all.
                     let told = self.stated(pc, inside).filter(|info| info.runtime.is_some());
@@ -255,7 +258,8 @@ impl<'a> Orders<'a> {
                 (_, Some(_)) => break,
             }
         }
-        (!ops.is_empty()).then_some(Inside { unit, ops })
+        let nested = ops.first().is_some_and(|&(node, _)| chain.first() != Some(&node));
+        (!ops.is_empty()).then_some(Inside { unit, ops, nested })
     }
 
     /// What debug information states: the innermost layer that states an order wins.
@@ -348,6 +352,8 @@ enum Role {
     Fence,
     /// Another access of the same code: the expected value of a compare-and-swap, a spilled register.
     Beside,
+    /// That of another function, which was inlined there.
+    Another,
     /// The operation's own access or a spilled register: if it is atomic, then with the operation's order.
     Maybe,
     /// Either.

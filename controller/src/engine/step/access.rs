@@ -122,7 +122,8 @@ impl<S: Strategy> Run<'_, S> {
         Ok(true)
     }
 
-    /// Runs the one instruction at the thread's program counter. The stop, if it did not get behind it.
+    /// Runs the one instruction at the thread's program counter. The stop, if it did not get behind it. A signal that has
+    /// nothing to do with the instruction waits until that is over; it may come before or behind it.
     fn run_one(&mut self, index: usize, pc: u64, len: u64) -> Result<Option<Stop>, EngineError> {
         if !self.sea.covers(pc) {
             let what = "a thread runs code that another one has just made changeable";
@@ -131,25 +132,33 @@ impl<S: Strategy> Run<'_, S> {
         loop {
             self.surface(pc, len, &[])?;
             let stop = self.resume(index, Resume::ToSyscall, 0)?;
-            let thread = &mut self.threads[index];
+            let rip = self.threads[index].regs.rip;
+            let behind = rip == pc + len;
             match stop {
-                Stop::Signal(libc::SIGTRAP) if thread.regs.rip == pc + len + 1 => {
-                    thread.jump(pc + len);
+                Stop::Signal(libc::SIGTRAP) if rip == pc + len + 1 => {
+                    self.threads[index].jump(pc + len);
                     return Ok(None);
                 }
-                // A signal that has nothing to do with the instruction: it waits until that is over.
-                Stop::Signal(signal) if !is_fault(signal) && thread.regs.rip == pc && thread.signal == 0 => {
-                    let info = thread.stopped.as_ref().and_then(|stopped| stopped.signal_info().ok());
-                    thread.signal = signal;
-                    self.threads[index].signal_info = info.map(|mut info| {
-                        self.sign(&mut info);
-                        info
-                    });
+                Stop::Signal(signal) if behind || !is_fault(signal) && rip == pc => {
+                    self.keeps_signal(index, signal);
                 }
-                Stop::Other | Stop::Group if thread.regs.rip == pc && self.course.end.is_none() => {}
+                Stop::Other | Stop::Group if behind || rip == pc && self.course.end.is_none() => {}
                 stop => return Ok(Some(stop)),
             }
+            if behind {
+                self.threads[index].jump(pc + len);
+                return Ok(None);
+            }
         }
+    }
+
+    fn keeps_signal(&mut self, index: usize, signal: i32) {
+        let stopped = self.threads[index].stopped.as_ref();
+        let info = stopped.and_then(|stopped| stopped.signal_info().ok()).map(|mut info| {
+            self.sign(&mut info);
+            info
+        });
+        self.threads[index].kept_signals.push_back((signal, info));
     }
 
     /// Runs a fence instruction.

@@ -12,7 +12,7 @@ use super::time::Clock;
 pub(super) use super::time::mix;
 use crate::engine::answers::Answers as _;
 use crate::engine::ending::Ending as _;
-use crate::engine::execution::Course;
+use crate::engine::execution::{Course, Execution as _};
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError, Outcome};
 use crate::os::memory::ProcessMemory;
@@ -137,6 +137,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             if !self.sea.is_empty() && self.is_alone(index) {
                 self.let_go(index)?;
             }
+            self.next_signal(index);
             let pc = self.threads[index].regs.rip;
             // In a system call (it has just made a thread, say) its registers are not what it will find.
             let in_kernel = self.threads[index].syscall.is_some();
@@ -155,6 +156,19 @@ impl<'e, S: Strategy> Run<'e, S> {
             self.managed(index)?;
         }
         Ok(())
+    }
+
+    /// A signal that was kept is delivered now.
+    fn next_signal(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if thread.signal == 0
+            && let Some((signal, info)) = thread.kept_signals.pop_front()
+        {
+            thread.signal = signal;
+            thread.signal_info = info;
+            thread.fault = None;
+            self.new_state(index);
+        }
     }
 
     /// Where the thread is for the program: at a managed instruction, or at the call that led into native code.

@@ -9,6 +9,7 @@ use crate::engine::time::mix;
 use crate::engine::{flight, thread as common};
 use crate::os::Tid;
 use crate::os::ptrace::Regs;
+use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use wmtrace_model::op::ThreadId;
 
@@ -35,6 +36,8 @@ pub(super) struct Thread {
     pub(super) signal: i32,
     /// What is to be said of it, if that is another stop's.
     pub(super) signal_info: Option<libc::siginfo_t>,
+    /// To be delivered after that: they came while an instruction was under way.
+    pub(super) kept_signals: VecDeque<(i32, Option<libc::siginfo_t>)>,
     pub(super) flight: Option<Flight>,
     /// It has run a PAUSE since its last operation.
     pub(super) paused: bool,
@@ -79,6 +82,7 @@ impl Thread {
             signal_info: None,
             flight: None,
             paused: false,
+            kept_signals: VecDeque::new(),
             looked: Vec::new(),
             passed: None,
             frames: Vec::new(),
