@@ -136,7 +136,6 @@ pub(super) fn touched(
         | SYS_close
         | SYS_close_range
         | SYS_personality
-        | SYS_futex
         | SYS_lseek
         | SYS_access
         | SYS_faccessat
