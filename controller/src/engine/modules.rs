@@ -295,6 +295,14 @@ impl Module {
         self.contains(addr) && self.binary.linkage.iter().any(|range| range.contains(&offset))
     }
 
+    /// Whether the address is in a stub that leads to another module's function.
+    pub(super) fn is_stub(&self, addr: u64) -> bool {
+        let offset = self.offset(addr);
+        let ranges = [".plt", ".plt.sec", ".plt.got"].map(|name| self.binary.image.section_range(name));
+        self.contains(addr)
+            && ranges.into_iter().flatten().any(|(start, size)| offset.wrapping_sub(start) < size)
+    }
+
     /// The name of the function to which the dynamic linker points here.
     pub(super) fn slot(&self, addr: u64) -> Option<&str> {
         self.binary.slots.get(&self.offset(addr)).map(String::as_str)

@@ -61,6 +61,13 @@ pub(crate) fn sleeps(process: Tid, tid: Tid) -> Option<bool> {
     Some(stat.get(after + 2) == Some(&b'S'))
 }
 
+/// Whether a process goes on by itself: it neither sleeps nor has stopped or ended.
+pub(crate) fn runs(process: Tid) -> bool {
+    let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = stat.iter().rposition(|&byte| byte == b')');
+    after.and_then(|after| stat.get(after + 2)).is_some_and(|state| matches!(state, b'R' | b'D'))
+}
+
 /// How much processor time a thread has used; none if it is gone.
 pub(crate) fn used(process: Tid, tid: Tid) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{process}/task/{tid}/stat")).unwrap_or_default();

@@ -33,6 +33,14 @@ fn what_is_executed_later() {
     Directory::new("later").report(options, &built).unwrap().is_clean(5).unwrap();
 }
 
+/// Children run while the program's threads stand still.
+#[test]
+fn children_among_threads() {
+    let built = Source::named("odd/fork_among_threads.c").build(Variant::Right, GNU_O2);
+    let report = Directory::new("children").report("--verify -n 20 --keep-going", &built).unwrap();
+    report.is_clean(20).unwrap();
+}
+
 /// An execution in which the engine does simple instructions by itself is the one in which the processor does them:
 /// `--verify` runs the second one of each pair like that.
 #[test]

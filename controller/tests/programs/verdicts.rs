@@ -71,6 +71,18 @@ fn other_compilers() {
     );
 }
 
+/// Where something happened is told also of a thread that runs natively, and of one that left by a jump.
+#[test]
+fn places_of_native_code() {
+    for (name, site, function) in
+        [("verdicts/assert_after_join.c", 0, "check"), ("verdicts/freed_last.c", 1, "discard")]
+    {
+        let built = Source::named(name).build(Variant::Buggy, crate::build::GNU_O2);
+        let report = Directory::new("places").report("-n 100", &built).unwrap();
+        assert_eq!(report.bugs()[0]["sites"][site]["function"], function, "{name}: {}", report.value());
+    }
+}
+
 /// The limit on events is a verdict of the same kind as the limit on time.
 #[test]
 fn too_many_events() {

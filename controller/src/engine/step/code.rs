@@ -30,6 +30,8 @@ pub(super) struct Insn {
     pub(super) double: bool,
     /// RDTSC and the like: the engine answers.
     pub(super) asks: Option<Asks>,
+    /// It is the linker's, on the way to a function of another module.
+    pub(super) stub: bool,
     pub(super) text: String,
 }
 
@@ -107,6 +109,7 @@ impl Code {
             simple: if effect.flow == Flow::Next && !effect.waits { simple(pc, bytes) } else { None },
             double: is_double(&effect, bytes),
             asks: asks(bytes),
+            stub: module.is_some_and(|module| module.is_stub(pc)),
             text: self.decoder.text(pc, bytes).unwrap_or_default(),
             effect,
             orders,

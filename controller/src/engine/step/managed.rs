@@ -461,6 +461,10 @@ impl<S: Strategy> Run<'_, S> {
             thread.unwind();
         }
         self.threads[index].jump(target);
+        if !insn.stub {
+            let jumps = !transfer.is_call() && !matches!(transfer, Transfer::Return { .. });
+            self.threads[index].tail = jumps.then_some(regs.rip);
+        }
         if !self.sea.covers(target) {
             self.leaves(index, slot)?;
         } else if let (Transfer::JumpMemory, Some(slot)) = (transfer, slot) {

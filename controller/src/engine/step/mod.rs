@@ -10,6 +10,7 @@
 
 mod access;
 mod ahead;
+mod children;
 mod code;
 mod does;
 #[cfg(test)]
@@ -60,6 +61,8 @@ pub(crate) struct StepEngine {
     server: Serving,
     /// Whether simple instructions are done, not run.
     shortcuts: bool,
+    /// Processes that the program makes go on and on.
+    restless: bool,
     _tick: Tick,
 }
 
@@ -79,6 +82,7 @@ impl StepEngine {
             affinity,
             server: Serving::Undecided,
             shortcuts: true,
+            restless: false,
             _tick: Tick::start().map_err(os)?,
         })
     }

@@ -142,7 +142,7 @@ impl<S: Strategy> Run<'_, S> {
             }
         }
         let thread = &mut self.threads[index];
-        (thread.frames, thread.calls_made) = (frames, stack);
+        (thread.frames, thread.calls_made, thread.tail) = (frames, stack, None);
     }
 
     /// The thread has failed while it was alone, and nobody watched it.
@@ -174,6 +174,7 @@ impl<S: Strategy> Run<'_, S> {
         self.machine.alone(self.threads[index].id, site);
         self.sea.drain(&self.memory)?;
         self.sea = Sea::default();
+        self.threads[index].tail = None;
         self.threads[index].reading.clear();
         self.entries.clear();
         self.allocators.clear();
@@ -275,7 +276,8 @@ impl<S: Strategy> Run<'_, S> {
             let memory = if shares_memory { None } else { Some(ProcessMemory::open(child)?) };
             self.sea.drain(memory.as_ref().unwrap_or(&self.memory))?;
         }
-        Ok(Stopped::new(child).resume(Resume::ToSyscall, 0)?)
+        Stopped::new(child).resume(Resume::ToSyscall, 0)?;
+        self.children_settle()
     }
 
     pub(super) fn vfork_done(&mut self) -> Result<(), EngineError> {

@@ -177,6 +177,9 @@ impl<'e, S: Strategy> Run<'e, S> {
         if self.sea.covers(thread.regs.rip) {
             return (thread.regs.rip, thread.calls_made);
         }
+        if let Some(jump) = thread.tail {
+            return (jump, thread.calls_made);
+        }
         let call = self.engine.sites.last_call(thread.calls_made);
         call.unwrap_or((
             if thread.last_pc == 0 { thread.regs.rip } else { thread.last_pc },
@@ -291,6 +294,9 @@ impl<'e, S: Strategy> Run<'e, S> {
     /// Threads that were away in the kernel and are back run again.
     pub(super) fn look_for_returned(&mut self) -> Result<(), EngineError> {
         let stirred = std::mem::take(&mut self.course.stirred);
+        if stirred {
+            self.children_settle()?;
+        }
         for index in 0..self.threads.len() {
             if self.threads[index].mode != Mode::Away {
                 continue;

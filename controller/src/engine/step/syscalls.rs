@@ -162,7 +162,7 @@ impl<S: Strategy> Run<'_, S> {
             self.tell_ranges(index, &call, ranges);
             self.hands_over(index, &call);
         }
-        Ok(())
+        self.children_settle()
     }
 
     /// New memory, perhaps with code.

@@ -49,6 +49,8 @@ pub(super) struct Thread {
     pub(super) calls_made: StackId,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
+    /// The jump by which it left managed code, if it was one: the last call of a function is often a jump.
+    pub(super) tail: Option<u64>,
     /// What it wants of the thread that it is making, if the kernel was asked for something else.
     pub(super) clone_flags: Option<u64>,
     /// A hash of its vector registers.
@@ -80,14 +82,15 @@ impl Thread {
             ran_at: 0,
             signal: 0,
             signal_info: None,
+            kept_signals: VecDeque::new(),
             flight: None,
             paused: false,
-            kept_signals: VecDeque::new(),
             looked: Vec::new(),
             passed: None,
             frames: Vec::new(),
             calls_made: StackId::default(),
             last_pc: 0,
+            tail: None,
             clone_flags: None,
             vectors: 0,
             new_vectors: true,
