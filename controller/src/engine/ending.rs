@@ -84,7 +84,10 @@ pub(super) trait Ending: Execution {
             it.machine.exit(thread.id, site);
             (thread.mode, thread.stopped) = (Mode::Ended, None);
         }
-        it.machine.alone(it.threads[index].id, site);
+        // Of a program that never had another thread the machine knows nothing, and a copy of it is told nothing.
+        if it.threads.len() > 1 {
+            it.machine.alone(it.threads[index].id, site);
+        }
         it.course.heap.clear();
     }
 

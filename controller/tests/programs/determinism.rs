@@ -1,6 +1,6 @@
 //! The same seed is the same execution, and a recording is the same bug.
 
-use crate::build::GNU_O2;
+use crate::build::{Built, GNU_O2};
 use crate::run::{Directory, Report, executions};
 use crate::source::{Source, Variant, for_each};
 
@@ -31,6 +31,9 @@ fn what_is_executed_later() {
     let built = Source::named("odd/exec.c").build(Variant::Right, GNU_O2);
     let options = "--verify -n 5 --keep-going --expect-exit 9";
     Directory::new("later").report(options, &built).unwrap().is_clean(5).unwrap();
+    let shell = format!("exec {} again", built.path.display());
+    let script = Built { path: "/bin/sh".into(), args: vec!["-c".to_owned(), shell] };
+    Directory::new("later").report(options, &script).unwrap().is_clean(5).unwrap();
 }
 
 /// Children run while the program's threads stand still.
