@@ -112,8 +112,8 @@ pub(crate) struct Saved {
     pub(crate) bug: Key,
 }
 
-const ASSUMES: [(Assume, &str); 3] =
-    [(Assume::AcqRel, "acqrel"), (Assume::Relaxed, "relaxed"), (Assume::SeqCst, "sc")];
+const ASSUMES: [(Assume, &str); 4] =
+    [(Assume::Isa, "isa"), (Assume::AcqRel, "acqrel"), (Assume::Relaxed, "relaxed"), (Assume::SeqCst, "sc")];
 const RACES: [(Races, &str); 3] = [(Races::Auto, "auto"), (Races::On, "on"), (Races::Off, "off")];
 
 fn name_of<T: PartialEq>(table: &[(T, &str)], value: &T) -> String {

@@ -48,7 +48,7 @@ pub(super) struct InspectArgs {
     orders: Option<PathBuf>,
 
     /// The order of atomics that nothing tells
-    #[arg(long, value_enum, default_value_t = AssumeArg::Acqrel)]
+    #[arg(long, value_enum, default_value_t = AssumeArg::Isa)]
     assume: AssumeArg,
 }
 

@@ -86,7 +86,7 @@ pub(super) struct TestArgs {
     races: Races,
 
     /// The order of atomics that nothing tells (c11)
-    #[arg(long, value_enum, default_value_t = AssumeArg::Acqrel)]
+    #[arg(long, value_enum, default_value_t = AssumeArg::Isa)]
     assume: AssumeArg,
 
     /// Orders that you know better (see `wmtrace inspect --help`)
@@ -338,7 +338,7 @@ impl TestArgs {
         };
         let mut warnings = without_effect(strategy, self.depth, self.events, self.history);
         let hardware = model.filter(|model| *model != ModelKind::C11);
-        if let (Some(model), true) = (hardware, self.assume != AssumeArg::Acqrel) {
+        if let (Some(model), true) = (hardware, self.assume != AssumeArg::Isa) {
             warnings.push(format!("--assume has no effect with --model {model}"));
         }
         if let (Some(model), Switch::Off) = (hardware, self.mo_insertion) {

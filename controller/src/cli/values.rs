@@ -7,6 +7,8 @@ use wmtrace_model::strategy::StrategyKind;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum AssumeArg {
+    /// What the instruction gives: on x86-64 acqrel, on AArch64 relaxed
+    Isa,
     /// Loads acquire, stores release
     Acqrel,
     /// Relaxed
@@ -18,6 +20,7 @@ pub(super) enum AssumeArg {
 impl From<AssumeArg> for Assume {
     fn from(assume: AssumeArg) -> Assume {
         match assume {
+            AssumeArg::Isa => Assume::Isa,
             AssumeArg::Acqrel => Assume::AcqRel,
             AssumeArg::Relaxed => Assume::Relaxed,
             AssumeArg::Sc => Assume::SeqCst,

@@ -103,7 +103,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
         engine: EngineOptions {
             model,
             unsure_is_plain: false,
-            assume: Assume::AcqRel,
+            assume: Assume::Isa,
             orders: None,
             managed: Vec::new(),
             unmanaged: Vec::new(),

@@ -1,6 +1,5 @@
 //! Litmus shapes as small assembly files (`targets/litmus/aarch64`), assembled without debug information: the outcomes are
-//! those of the litmus test that each names. Only instructions tell the orders, and a plain load or store has none
-//! (`--assume relaxed`).
+//! those of the litmus test that each names. Only instructions tell the orders, and a plain load or store has none.
 
 use crate::differential::{C11, litmus, same_outcomes, simulate};
 use crate::run::Directory;
@@ -23,7 +22,7 @@ fn is_as_in_the_simulator(name: &str) -> Result<(), String> {
     let directory = Directory::new("assembly");
     let test = simulate(&directory, as_in, litmus(as_in), C11)?;
     let built = test.assemble(&directory, name, &text);
-    same_outcomes(&directory, &test, &built, C11, "--assume relaxed")
+    same_outcomes(&directory, &test, &built, C11, "")
 }
 
 /// An execution costs ten times as much as a native one: the rest is in scripts/test-long.
@@ -48,7 +47,7 @@ fn store_buffering_at_depth_0() {
     let test = simulate(&directory, "SB+rlx", litmus("SB+rlx"), C11).unwrap();
     let text = std::fs::read_to_string(targets().join("litmus/aarch64/SB+plain.s")).unwrap();
     let built = test.assemble(&directory, "SB+plain", &text);
-    directory.report("-n 50 -d 0 --assume relaxed --races off", &built).unwrap().is_clean(50).unwrap();
+    directory.report("-n 50 -d 0 --races off", &built).unwrap().is_clean(50).unwrap();
     let lines = std::fs::read_to_string(directory.path.join("outcomes")).unwrap();
     assert_eq!(lines, "0:r0=0 1:r0=0 x=1 y=1\n".repeat(50));
 }

@@ -52,8 +52,11 @@ pub enum Atomic {
 /// What unknown loads and stores are taken for (`--assume`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Assume {
-    /// Loads acquire, stores release: what x86-TSO gives.
+    /// What the instruction gives: on AArch64, where acquire and release are other instructions, nothing; on x86-64, where
+    /// they are not, as [`Assume::AcqRel`].
     #[default]
+    Isa,
+    /// Loads acquire, stores release: what x86-TSO gives.
     AcqRel,
     /// Relaxed.
     Relaxed,
@@ -62,14 +65,14 @@ pub enum Assume {
 }
 
 impl Assume {
-    /// The order of an access.
+    /// The order of an access whose instruction does not tell.
     pub fn order(self, kind: AccessKind) -> Order {
         match (self, kind) {
             (Assume::Relaxed, _) => Order::Relaxed,
             (Assume::SeqCst, _) => Order::SeqCst,
-            (Assume::AcqRel, AccessKind::Load) => Order::Acquire,
-            (Assume::AcqRel, AccessKind::Store) => Order::Release,
-            (Assume::AcqRel, AccessKind::Rmw | AccessKind::LoadStore) => Order::AcqRel,
+            (Assume::Isa | Assume::AcqRel, AccessKind::Load) => Order::Acquire,
+            (Assume::Isa | Assume::AcqRel, AccessKind::Store) => Order::Release,
+            (Assume::Isa | Assume::AcqRel, AccessKind::Rmw | AccessKind::LoadStore) => Order::AcqRel,
         }
     }
 }

@@ -204,11 +204,19 @@ impl<'a> Orders<'a> {
         if access.atomic {
             return OrderInfo::new(access.order, Source::Isa, Atomic::Yes);
         }
-        OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Yes)
+        self.by_policy(access, Atomic::Yes)
     }
 
     fn unsure(&self, access: &Access) -> OrderInfo {
-        OrderInfo::new(self.options.assume.order(access.kind), Source::Policy, Atomic::Unsure)
+        self.by_policy(access, Atomic::Unsure)
+    }
+
+    /// The order of an instruction that is not atomic by itself, of which nobody else tells anything.
+    fn by_policy(&self, access: &Access, atomic: Atomic) -> OrderInfo {
+        match (self.options.assume, self.image.arch()) {
+            (Assume::Isa, Arch::Aarch64) => OrderInfo::new(access.order, Source::Isa, atomic),
+            (assume, _) => OrderInfo::new(assume.order(access.kind), Source::Policy, atomic),
+        }
     }
 
     /// An access of which only the instruction is known.

@@ -20,7 +20,7 @@ use crate::os::ptrace;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::regs;
 use wmtrace_decoder::effect::{AccessKind, Concrete, Registers as _, Writeback};
-use wmtrace_decoder::orders::{self, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
 use wmtrace_model::op::{Addr, How, Op, Place, Site, Value};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
@@ -328,7 +328,11 @@ impl<S: Strategy> Run<'_, S> {
 
     /// An order and that of failure, evaluated now if it lives in a variable.
     fn order_of(&self, index: usize, info: &OrderInfo, kind: AccessKind) -> (Order, Order) {
-        let policy = || self.engine.options.assume.order(kind);
+        // An order that was meant, and is not to be found.
+        let policy = || match self.engine.options.assume {
+            Assume::Isa => Order::SeqCst,
+            assume => assume.order(kind),
+        };
         let (order, failure) = match (&info.runtime, info.order) {
             (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
                 Ok((order, failure)) => (order, failure),

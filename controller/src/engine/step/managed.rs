@@ -369,7 +369,7 @@ impl<S: Strategy> Run<'_, S> {
         // taking it for the weaker one would be a false alarm: store buffering, of a program that rules it out. (A
         // store that is seq_cst is another instruction than one that releases.)
         let policy = || match (self.engine.options.assume, kind) {
-            (Assume::AcqRel, AccessKind::Load | AccessKind::Rmw) => Order::SeqCst,
+            (Assume::Isa | Assume::AcqRel, AccessKind::Load | AccessKind::Rmw) => Order::SeqCst,
             (assume, kind) => assume.order(kind),
         };
         let (order, failure) = match (&info.runtime, info.order) {
