@@ -7,7 +7,7 @@ use wmtrace_model::strategy::StrategyKind;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum AssumeArg {
-    /// What the instruction gives: on x86-64 acqrel, on AArch64 relaxed
+    /// What the instruction gives: acqrel, but on AArch64 stores are relaxed
     Isa,
     /// Loads acquire, stores release
     Acqrel,

@@ -64,10 +64,9 @@ fn edges(graph: &Graph<'_>) -> Vec<Vec<(Why, usize)>> {
         if let Some(before) = last.insert(event.thread, id.index()) {
             edges[before].push((Why::Po, id.index()));
         }
-        let stores = event.label.place().and_then(|at| graph.mo.get(&at));
         for source in sources(execution, id) {
             let next = match source {
-                Source::Init => stores.and_then(|stores| stores.first()),
+                Source::Init => graph.stores(id).first(),
                 Source::Store(store) => {
                     if execution.event(store).thread != event.thread {
                         edges[store.index()].push((Why::Rf, id.index()));

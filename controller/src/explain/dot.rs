@@ -2,10 +2,11 @@
 
 use super::graph::Graph;
 use crate::events::{describe, sources};
+use crate::litmus::events::Location;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use wmtrace_model::execution::{EventId, Label, Source};
-use wmtrace_model::op::{Place, ThreadId};
+use wmtrace_model::op::ThreadId;
 
 /// The graph of these events, with a newline at its end.
 pub(super) fn graph(name: &str, graph: &Graph<'_>, shown: &BTreeSet<EventId>) -> String {
@@ -60,20 +61,24 @@ fn write(out: &mut String, name: &str, graph: &Graph<'_>, shown: &BTreeSet<Event
 /// rf, mo (between neighbours) and fr (to the next store in mo), from each place's initial value on.
 fn communication(out: &mut String, graph: &Graph<'_>, shown: &BTreeSet<EventId>) -> fmt::Result {
     let execution = graph.execution;
-    let places: BTreeSet<Place> = shown.iter().filter_map(|id| execution.event(*id).label.place()).collect();
-    for (number, place) in places.iter().enumerate() {
-        let stores: Vec<EventId> =
-            graph.mo.get(place).into_iter().flatten().filter(|id| shown.contains(id)).copied().collect();
+    let places: BTreeSet<Location> = shown.iter().filter_map(|id| graph.locations[id.index()]).collect();
+    for (number, at) in places.iter().enumerate() {
+        let stores = graph.mo.get(at).into_iter().flatten().filter(|id| shown.contains(id));
+        let stores: Vec<EventId> = stores.copied().collect();
         let init = format!("init{number}");
         let y = -0.5 * number as f64;
-        writeln!(out, "  {init} [label={}, pos=\"-3,{y:.2}!\"];", quoted(&format!("init: {}", place.addr)))?;
+        writeln!(
+            out,
+            "  {init} [label={}, pos=\"-3,{y:.2}!\"];",
+            quoted(&format!("init: {}", at.place.addr))
+        )?;
         if let Some(first) = stores.first() {
             labelled(out, &init, &first.to_string(), "mo", "blue")?;
         }
         for pair in stores.windows(2) {
             edge(out, shown, pair[0], pair[1], "mo", "blue")?;
         }
-        for read in shown.iter().filter(|id| execution.event(**id).label.place() == Some(*place)) {
+        for read in shown.iter().filter(|id| graph.locations[id.index()] == Some(*at)) {
             for source in sources(execution, *read) {
                 let next = match source {
                     Source::Init => {

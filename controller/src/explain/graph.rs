@@ -5,10 +5,10 @@
 //! whatever the model: it is what the programmer asked for.
 
 use crate::events::sources;
-use crate::litmus::events::modification_order;
+use crate::litmus::events::{Location, locations, modification_order};
 use std::collections::BTreeMap;
 use wmtrace_model::execution::{EventId, Execution, Label, Source};
-use wmtrace_model::op::{Place, ThreadId};
+use wmtrace_model::op::ThreadId;
 use wmtrace_model::order::Order;
 
 /// Clocks of more entries than this are not kept: then nothing is known to happen before anything else.
@@ -25,8 +25,10 @@ pub(super) struct Stale {
 pub(super) struct Graph<'a> {
     pub(super) execution: &'a Execution,
     pub(super) threads: Vec<ThreadId>,
-    /// The stores to each place, oldest first.
-    pub(super) mo: BTreeMap<Place, Vec<EventId>>,
+    /// Where each event's access goes.
+    pub(super) locations: Vec<Option<Location>>,
+    /// The stores to each location, oldest first.
+    pub(super) mo: BTreeMap<Location, Vec<EventId>>,
     /// Synchronises-with, between events of different threads.
     pub(super) sw: Vec<(EventId, EventId)>,
     pub(super) stale: Vec<Stale>,
@@ -39,10 +41,18 @@ impl<'a> Graph<'a> {
         let mut threads: Vec<ThreadId> = execution.events.iter().map(|event| event.thread).collect();
         threads.sort_unstable();
         threads.dedup();
-        let mo = modification_order(execution);
-        let stale = stale(execution, &mo);
+        let locations = locations(execution);
+        let mo = modification_order(execution, &locations);
         let (sw, clocks) = Synchronisation::of(execution, &threads);
-        Graph { execution, threads, mo, sw, stale, clocks }
+        let mut graph = Graph { execution, threads, locations, mo, sw, stale: Vec::new(), clocks };
+        graph.stale = stale(&graph);
+        graph
+    }
+
+    /// The stores to the location that an event accesses, oldest first.
+    pub(super) fn stores(&self, id: EventId) -> &[EventId] {
+        let location = self.locations[id.index()];
+        location.and_then(|location| self.mo.get(&location)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether `a` happens before `b`, or is it.
@@ -59,7 +69,8 @@ impl<'a> Graph<'a> {
 }
 
 /// Reads of stores that were not the newest when they were read.
-fn stale(execution: &Execution, mo: &BTreeMap<Place, Vec<EventId>>) -> Vec<Stale> {
+fn stale(graph: &Graph<'_>) -> Vec<Stale> {
+    let execution = graph.execution;
     let mut visible: BTreeMap<EventId, EventId> = BTreeMap::new();
     for (id, event) in execution.iter() {
         if let Label::Commit { store } = event.label {
@@ -73,8 +84,8 @@ fn stale(execution: &Execution, mo: &BTreeMap<Place, Vec<EventId>>) -> Vec<Stale
     let seen_at = |store: EventId| if held(store) { visible.get(&store).copied() } else { Some(store) };
     let mut found = Vec::new();
     for (id, event) in execution.iter() {
-        let Label::Load { at, .. } = event.label else { continue };
-        let Some(stores) = mo.get(&at) else { continue };
+        let Label::Load { .. } = event.label else { continue };
+        let stores = graph.stores(id);
         let [source] = sources(execution, id)[..] else { continue };
         let after = match source {
             Source::Init => 0,

@@ -5,6 +5,9 @@ use crate::campaign::Order;
 use crate::engine::fake::Fake;
 use crate::engine::fake_programs::{Directory, MP, SB, SPIN, campaign, order, setup};
 use crate::saved;
+use wmtrace_model::execution::{Event, Execution, Label, Mo, Rf, Source};
+use wmtrace_model::op::{Addr, Place, Site, ThreadId};
+use wmtrace_model::order::Order as MemoryOrder;
 use wmtrace_model::strategy::StrategyKind;
 
 use Explained::{Dot, Html, Text};
@@ -112,6 +115,30 @@ fn circles() {
     for text in [readers, chain, held] {
         assert!(!text.contains("is enough for this bug"), "{text}");
     }
+}
+
+/// Memory that others have written begins a new life: who reads its initial value then has missed nothing, and replaced
+/// nothing (a word of a stack that is used again and again).
+#[test]
+fn lives_are_told_apart() {
+    let at = Place::new(Addr(0x1000), 4);
+    let store = Label::Store { at, order: MemoryOrder::Relaxed, value: 1, mo: Mo::Last };
+    let load =
+        Label::Load { at, order: MemoryOrder::Relaxed, value: 7, rf: Rf::One(Source::Init), locked: false };
+    let with = |others: Label| {
+        let mut execution = Execution::new(ModelKind::Sc);
+        execution.events.extend([store, others, load].map(|label| Event {
+            thread: ThreadId(0),
+            site: Site(0),
+            epoch: 0,
+            label,
+        }));
+        let graph = Graph::new(&execution);
+        (graph.stale.len(), cycle::find(&graph).is_some())
+    };
+    // An access of 4 bytes meets what begins in its last one, and not what ends before its first.
+    assert_eq!(with(Label::Foreign { at: Addr(0x1003), len: 8 }), (0, false));
+    assert_eq!(with(Label::Foreign { at: Addr(0xff8), len: 8 }), (1, true));
 }
 
 #[test]

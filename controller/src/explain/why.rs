@@ -334,9 +334,9 @@ impl Graph<'_> {
         let (reader, writer) = (execution.event(stale.read).thread, execution.event(stale.missed).thread);
         execution.iter().filter(|(id, event)| event.thread == writer && *id > stale.missed).find_map(
             |(id, event)| {
-                let Label::Load { at, .. } = event.label else { return None };
+                let Label::Load { .. } = event.label else { return None };
                 let read_from = sources(execution, id);
-                let stores = self.mo.get(&at)?;
+                let stores = self.stores(id);
                 let own = stores.iter().find(|store| {
                     let theirs = execution.event(**store);
                     theirs.thread == reader

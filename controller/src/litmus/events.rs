@@ -4,7 +4,7 @@ use crate::litmus::names;
 use std::collections::BTreeMap;
 use wmtrace_model::execution::{Event, EventId, Execution, Label, Mo, Source};
 use wmtrace_model::litmus::program::{Instr, Program, RmwOp};
-use wmtrace_model::op::{Place, Value};
+use wmtrace_model::op::{Addr, MAX_WIDTH, Place, Value};
 use wmtrace_model::order::Order;
 
 /// One event.
@@ -49,8 +49,9 @@ pub(crate) fn rows(program: &Program, execution: &Execution) -> Vec<Row> {
 
 /// Every event, by its own number: what a certificate talks about.
 pub(crate) fn all_rows(program: &Program, execution: &Execution) -> Vec<Row> {
+    let order = modification_order(execution, &locations(execution));
     let places: BTreeMap<EventId, usize> =
-        modification_order(execution).into_values().flat_map(|stores| stores.into_iter().zip(1..)).collect();
+        order.into_values().flat_map(|stores| stores.into_iter().zip(1..)).collect();
     let mut rows: Vec<Row> = execution.iter().map(|(id, event)| row(program, execution, id, event)).collect();
     for row in &mut rows {
         row.mo = places.get(&row.id).copied();
@@ -148,18 +149,48 @@ pub(crate) fn orders(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
     orders
 }
 
-/// The stores to each place, in modification order, without the initial value.
-pub(crate) fn modification_order(execution: &Execution) -> BTreeMap<Place, Vec<EventId>> {
-    let mut order: BTreeMap<Place, Vec<EventId>> = BTreeMap::new();
+/// A place in one of its lives: memory that is allocated, freed, or written by others begins a new one, with an initial
+/// value of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Location {
+    pub(crate) place: Place,
+    pub(crate) life: u32,
+}
+
+/// Where each event's access goes.
+pub(crate) fn locations(execution: &Execution) -> Vec<Option<Location>> {
+    let mut lives: BTreeMap<Place, u32> = BTreeMap::new();
+    let locate = |(id, event): (EventId, &Event)| {
+        if let Label::Alloc { at, len } | Label::Free { at, len } | Label::Foreign { at, len } = event.label {
+            let first = Place { addr: Addr(at.0.saturating_sub(u64::from(MAX_WIDTH))), width: 0 };
+            let end = at.0.saturating_add(len);
+            for (place, life) in lives.range_mut(first..).take_while(|(place, _)| place.addr.0 < end) {
+                if place.addr.0.saturating_add(u64::from(place.width)) > at.0 {
+                    *life = id.0 + 1;
+                }
+            }
+        }
+        let place = event.label.place()?;
+        Some(Location { place, life: *lives.entry(place).or_default() })
+    };
+    execution.iter().map(locate).collect()
+}
+
+/// The stores to each location, in modification order, without the initial value.
+pub(crate) fn modification_order(
+    execution: &Execution,
+    locations: &[Option<Location>],
+) -> BTreeMap<Location, Vec<EventId>> {
+    let mut order: BTreeMap<Location, Vec<EventId>> = BTreeMap::new();
     let mut held = Vec::new();
     for (id, event) in execution.iter() {
         if let Label::Commit { store } = event.label
-            && let Some(at) = execution.event(store).label.place()
+            && let Some(at) = locations[store.index()]
         {
             held.retain(|other| *other != store);
             order.entry(at).or_default().push(store);
         }
-        let (Some(at), Some(mo)) = (event.label.place(), event.label.mo()) else { continue };
+        let (Some(at), Some(mo)) = (locations[id.index()], event.label.mo()) else { continue };
         let stores = order.entry(at).or_default();
         match mo {
             Mo::Last => stores.push(id),
@@ -174,7 +205,7 @@ pub(crate) fn modification_order(execution: &Execution) -> BTreeMap<Place, Vec<E
     }
     // What never became visible comes last.
     for id in held {
-        if let Some(at) = execution.event(id).label.place() {
+        if let Some(at) = locations[id.index()] {
             order.entry(at).or_default().push(id);
         }
     }

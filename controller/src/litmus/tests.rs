@@ -166,7 +166,10 @@ fn modification_orders() {
         written: u128::from(u32::MAX),
         mo: Mo::After(Source::Store(EventId(1))),
     };
-    let order = |execution: &Execution| events::modification_order(execution)[&x].clone();
+    let order = |execution: &Execution| {
+        let locations = events::locations(execution);
+        events::modification_order(execution, &locations)[&events::Location { place: x, life: 0 }].clone()
+    };
     let inserted = execution(
         ModelKind::C11,
         &[

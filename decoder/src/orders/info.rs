@@ -52,8 +52,9 @@ pub enum Atomic {
 /// What unknown loads and stores are taken for (`--assume`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Assume {
-    /// What the instruction gives: on AArch64, where acquire and release are other instructions, nothing; on x86-64, where
-    /// they are not, as [`Assume::AcqRel`].
+    /// What the instruction gives. On x86-64 that is [`Assume::AcqRel`]. On AArch64 a plain store gives nothing: release
+    /// stores are other instructions. A plain load does not acquire either, but what depends on it comes after it, and
+    /// machine code does not show what does: so it counts as if it did.
     #[default]
     Isa,
     /// Loads acquire, stores release: what x86-TSO gives.

@@ -213,9 +213,11 @@ impl<'a> Orders<'a> {
 
     /// The order of an instruction that is not atomic by itself, of which nobody else tells anything.
     fn by_policy(&self, access: &Access, atomic: Atomic) -> OrderInfo {
-        match (self.options.assume, self.image.arch()) {
-            (Assume::Isa, Arch::Aarch64) => OrderInfo::new(access.order, Source::Isa, atomic),
-            (assume, _) => OrderInfo::new(assume.order(access.kind), Source::Policy, atomic),
+        match (self.options.assume, self.image.arch(), access.kind) {
+            (Assume::Isa, Arch::Aarch64, AccessKind::Store) => {
+                OrderInfo::new(access.order, Source::Isa, atomic)
+            }
+            (assume, _, kind) => OrderInfo::new(assume.order(kind), Source::Policy, atomic),
         }
     }
 
