@@ -36,6 +36,8 @@ struct Seen {
     stamp: u64,
     /// The thread's state when it came here; 0: unknown.
     state: u64,
+    /// The number of the access.
+    number: u64,
 }
 
 /// How often a thread repeats itself before that is taken as spinning, when its state is unknown or changes.
@@ -51,14 +53,18 @@ pub(crate) struct Watch {
     seen: Vec<Seen>,
     repetitions: u32,
     hinted: bool,
-    /// The futex words whose sleepers it wakes in its loop.
-    wakes: Vec<Addr>,
+    /// How many accesses there were.
+    accesses: u64,
+    /// The loop is what came after this access.
+    since: u64,
+    /// The futex words whose sleepers it wakes, and when it last did (behind which access; so the others below).
+    wakes: Vec<(Addr, u64)>,
     /// It looks at things that are told and not asked (plain memory, locks): up to which of these it has seen.
-    told: Option<u64>,
-    /// It goes into the kernel in its loop: who knows what happens there.
-    leaves: bool,
-    /// It sleeps in its loop, and was set going by nobody (a timeout, a signal).
-    interrupted: bool,
+    told: Option<(u64, u64)>,
+    /// It goes into the kernel: who knows what happens there.
+    leaves: Option<u64>,
+    /// It sleeps, and was set going by nobody (a timeout, a signal).
+    interrupted: Option<u64>,
 }
 
 impl Watch {
@@ -79,10 +85,12 @@ impl Watch {
 
     /// The thread has read or written.
     pub(crate) fn did(&mut self, site: Site, at: Place, store: bool, value: Value, stamp: u64, state: u64) {
-        let now = Seen { site, at, store, value, stamp, state };
+        self.accesses += 1;
+        let now = Seen { site, at, store, value, stamp, state, number: self.accesses };
         match self.position(site, at, store) {
             Some(index) if self.seen[index].value == value => {
-                // What was visited before the last visit here is not part of this loop.
+                // What came before the last visit here is not part of this loop.
+                self.since = self.seen[index].number;
                 self.seen.drain(..=index);
                 self.repetitions += 1;
             }
@@ -116,59 +124,67 @@ impl Watch {
         self.seen.clear();
         self.repetitions = 0;
         self.hinted = false;
+        self.since = self.accesses;
         self.wakes.clear();
         self.told = None;
-        self.leaves = false;
-        self.interrupted = false;
+        self.leaves = None;
+        self.interrupted = None;
+    }
+
+    /// Whether something that happened then is part of the loop.
+    fn in_loop(&self, when: u64) -> bool {
+        when >= self.since
     }
 
     /// It has woken the sleepers of a futex word, or there were none.
     pub(crate) fn woke(&mut self, at: Addr) {
-        if !self.wakes.contains(&at) {
-            self.wakes.push(at);
-        }
+        let since = self.since;
+        self.wakes.retain(|&(other, when)| other != at && when >= since);
+        self.wakes.push((at, self.accesses));
     }
 
     /// Whether it wakes sleepers of this futex word.
     pub(crate) fn wakes(&self, at: Addr) -> bool {
-        self.wakes.contains(&at)
+        self.wakes.iter().any(|&(other, when)| other == at && self.in_loop(when))
     }
 
     /// It has looked at something that is only told, after `told` of these were.
     pub(crate) fn looked(&mut self, told: u64) {
-        self.told = Some(told);
+        self.told = Some((told, self.accesses));
     }
 
     /// It has told something itself, the one after the first `before`.
     pub(crate) fn told(&mut self, before: u64) {
-        if self.told == Some(before) {
-            self.told = Some(before + 1);
+        if let Some((seen, _)) = &mut self.told
+            && *seen == before
+        {
+            *seen = before + 1;
         }
     }
 
     /// Whether what it looked at may have changed since.
     pub(crate) fn missed_any(&self, told: u64) -> bool {
-        self.told.is_some_and(|seen| seen != told)
+        self.told.is_some_and(|(seen, when)| seen != told && self.in_loop(when))
     }
 
     /// It has gone into the kernel.
     pub(crate) fn left(&mut self) {
-        self.leaves = true;
+        self.leaves = Some(self.accesses);
     }
 
     /// Whether it goes into the kernel in its loop.
     pub(crate) fn leaves(&self) -> bool {
-        self.leaves
+        self.leaves.is_some_and(|when| self.in_loop(when))
     }
 
     /// A sleep of its was interrupted.
     pub(crate) fn interrupted(&mut self) {
-        self.interrupted = true;
+        self.interrupted = Some(self.accesses);
     }
 
     /// Whether sleeps in its loop are interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupted
+        self.interrupted.is_some_and(|when| self.in_loop(when))
     }
 
     /// How long it has gone round.
@@ -226,6 +242,34 @@ mod tests {
             watch.did(Site(1), X, false, 0, 0, 2);
         }
         assert!(watch.reads().all(|(at, ..)| at == X));
+    }
+
+    /// Neither are calls, looks and wake-ups; what is done in each round stays.
+    #[test]
+    fn what_was_done_before_the_loop_is_not_part_of_it() {
+        let marks = |watch: &Watch| {
+            [watch.leaves(), watch.is_interrupted(), watch.missed_any(9), watch.wakes(Y.addr)]
+        };
+        let does = |watch: &mut Watch| {
+            watch.left();
+            watch.interrupted();
+            watch.looked(1);
+            watch.woke(Y.addr);
+        };
+        let mut watch = Watch::default();
+        does(&mut watch);
+        watch.did(Site(1), X, false, 0, 0, 2);
+        assert_eq!(marks(&watch), [true; 4], "one visit is no loop");
+        watch.did(Site(1), X, false, 0, 0, 2);
+        assert_eq!(marks(&watch), [false; 4]);
+        for round in 0..3 {
+            does(&mut watch);
+            watch.did(Site(2), Y, false, 0, 0, 3);
+            watch.did(Site(1), X, false, 0, 0, 2);
+            assert_eq!(marks(&watch), [true; 4], "{round}");
+        }
+        watch.did(Site(1), X, false, 0, 0, 2);
+        assert_eq!(marks(&watch), [false; 4], "another loop");
     }
 
     #[test]
