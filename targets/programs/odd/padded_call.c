@@ -1,5 +1,6 @@
 // A call with prefixes that mean nothing, as shared libraries make them for thread-local variables, on a stack that
 // another thread has looked at.
+// Expect: clean
 // Options: --model tso
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,5 @@
 // Who waits in the kernel for some time, in vain, finds that so much time has passed.
+// Expect: clean
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>

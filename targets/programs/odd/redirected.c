@@ -1,4 +1,5 @@
 // The program itself has redirected its standard input before it makes threads: each execution reads from where it was then.
+// Expect: clean
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>

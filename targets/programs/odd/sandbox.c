@@ -43,6 +43,7 @@ int main(void) {
         ALLOW(rt_sigreturn),
         ALLOW(getpid),
         ALLOW(gettid),
+        ALLOW(getrandom),
         ALLOW(tgkill),
         ALLOW(exit),
         ALLOW(exit_group),
