@@ -36,7 +36,7 @@ const TESTS: [&str; 18] = [
 const MORE: [&str; 12] = [
     "2+2W+sc-fences",
     "CAS+both",
-    "CAS+strong",
+    "CAS+none",
     "IRIW+sc",
     "MP+rel+cas-acq",
     "MP+sc-fences",
