@@ -17,6 +17,7 @@
 //! another process, and reset it for the next execution.
 
 mod config;
+mod enabled;
 mod forget;
 #[cfg(test)]
 mod mutants;
@@ -24,17 +25,17 @@ mod perform;
 mod plain;
 mod spin;
 mod stale;
+mod sync;
 
 pub use config::{Config, Finding, Limits, Mismatch, TooManyThreads};
 
 use crate::execution::{Event, EventId, Execution, Label};
 use crate::memory::clock::Msg;
-use crate::memory::space::{CellId, Found, Space};
+use crate::memory::space::{CellId, Space};
 use crate::memory::unlogged::Unlogged;
 use crate::models::Model;
 use crate::models::buffered::Held;
-use crate::op::{Addr, Agent, ModelKind, Op, Place, Site, Step, Stuck, ThreadId, Value};
-use crate::order::Order;
+use crate::op::{Addr, Agent, ModelKind, Op, Place, Site, Step, ThreadId, Value};
 use crate::strategy::{Choice, Pick, Strategy};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -503,43 +504,6 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    /// Leaves in `enabled` what the strategy may choose from, or nothing when that is all of `ready`.
-    #[inline]
-    fn find_enabled(&mut self, memory: &mut impl Memory) -> Result<(), Step> {
-        self.enabled.clear();
-        if let Model::Buffered(buffered) = &self.model {
-            self.ready.truncate(self.ready_threads);
-            self.ready.extend(buffered.heads().map(|(thread, held)| Choice {
-                agent: Agent::Buffer(thread, held.place),
-                op: Op::Store { at: held.place, order: Order::Relaxed },
-                serial: held.serial,
-            }));
-            self.ready[self.ready_threads..].sort_by_key(|choice| choice.agent);
-        }
-        if self.doubtful == 0 && !self.ready.is_empty() {
-            return Ok(());
-        }
-        for index in 0..self.ready.len() {
-            let choice = self.ready[index];
-            if self.can_go_on(&choice, memory) {
-                self.enabled.push(choice);
-            }
-        }
-        if !self.enabled.is_empty() {
-            return Ok(());
-        }
-        self.only_spinners(memory)
-    }
-
-    fn can_go_on(&mut self, choice: &Choice, memory: &mut impl Memory) -> bool {
-        let Agent::Thread(thread) = choice.agent else { return true };
-        match choice.op {
-            Op::Join { child } => self.can_be_joined(child),
-            _ if self.threads[thread.index()].spinning == Spinning::No => true,
-            _ => self.has_news(thread, memory),
-        }
-    }
-
     /// Whether nobody is in the middle of a step.
     fn is_idle(&self) -> bool {
         self.flight.is_none() && self.picked.is_none()
@@ -547,111 +511,6 @@ impl<S: Strategy> Machine<S> {
 
     fn is_asleep(&self, thread: ThreadId) -> bool {
         matches!(self.threads[thread.index()].status, Status::Asleep(_))
-    }
-
-    fn can_be_joined(&self, thread: ThreadId) -> bool {
-        let drained = match &self.model {
-            Model::Buffered(buffered) => buffered.held(thread) == 0,
-            _ => true,
-        };
-        drained && self.has_ended(thread)
-    }
-
-    /// Whether a place that the thread spins on has a newest store that would tell it something new: neither
-    /// its own nor one with the value that it saw. (Two threads that wait for the same lock by writing
-    /// "locked" again and again have nothing to tell each other.)
-    fn has_news(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
-        if self.config.foreign && self.sees_strange(thread, memory) {
-            return true;
-        }
-        for (at, value, stamp) in self.threads[thread.index()].watch.reads() {
-            if let Model::Buffered(buffered) = &self.model
-                && buffered.forwarded(thread, at).is_some()
-            {
-                continue;
-            }
-            let news = match self.space.find(at) {
-                Found::Cell(cell) => {
-                    let newest = self.space.cells[cell as usize].last();
-                    // What memory held first has no stamp to tell it from what it held in another life.
-                    (newest.stamp != stamp || stamp == 0) && newest.value() != value
-                }
-                Found::Clash => self.space.newest_mixed(at) != stamp,
-                // It was freed or allocated since.
-                Found::Nothing => true,
-            };
-            if news {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Whether a place of the thread's loop was written behind the machine's back.
-    #[cold]
-    fn sees_strange(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
-        let places: Vec<Place> = self.threads[thread.index()].watch.accesses().map(|(at, ..)| at).collect();
-        places.into_iter().any(|at| !self.strange(at, memory).is_empty())
-    }
-
-    /// Whether the thread's loop is one that it never leaves by itself: it is in the same state again, and going
-    /// round once more would find everything as it was, and change nothing.
-    fn goes_round_for_ever(&mut self, thread: ThreadId, memory: &mut impl Memory) -> bool {
-        if self.config.foreign && self.sees_strange(thread, memory) {
-            return false;
-        }
-        let it = &self.threads[thread.index()];
-        let wakes_one =
-            |other: &Thread| matches!(other.status, Status::Asleep(Some(at)) if it.watch.wakes(at));
-        if it.spinning != Spinning::Certain
-            || it.watch.leaves()
-            || it.watch.missed_any(self.told)
-            || self.threads.iter().any(wakes_one)
-        {
-            return false;
-        }
-        it.watch.accesses().all(|(at, value, stamp)| match self.space.find(at) {
-            Found::Cell(cell) => self.space.cells[cell as usize].last().value() == value,
-            Found::Clash => self.space.newest_mixed(at) == stamp,
-            Found::Nothing => false,
-        })
-    }
-
-    /// Nobody has anything new to do: only threads that spin, sleep or are away are left, or none.
-    fn only_spinners(&mut self, memory: &mut impl Memory) -> Result<(), Step> {
-        let away = self.threads.iter().any(|it| it.status == Status::Away);
-        let mut spins = false;
-        for index in 0..self.ready.len() {
-            let choice = self.ready[index];
-            if matches!(choice.op, Op::Join { .. }) {
-                continue;
-            }
-            spins = true;
-            let thread = choice.agent.thread();
-            let it = &self.threads[thread.index()];
-            let patient = it.watch.repetitions() < self.config.limits.patience;
-            // One that may still come out of its loop by itself (counting its rounds, say) is given time to: all
-            // the time, unless its state is unknown, or it asks the kernel and others are there.
-            let goes_on = match it.spinning {
-                _ if it.watch.leaves() => patient || !away,
-                Spinning::Likely if it.state == 0 => patient,
-                Spinning::Likely | Spinning::No => true,
-                Spinning::Certain if it.watch.is_interrupted() && patient => true,
-                Spinning::Certain => !self.goes_round_for_ever(thread, memory),
-            };
-            if goes_on {
-                self.enabled.push(choice);
-            }
-        }
-        if !self.enabled.is_empty() {
-            return Ok(());
-        }
-        Err(match (away, spins) {
-            (true, _) => Step::Idle,
-            (false, true) => Step::Stuck(Stuck::Livelock),
-            (false, false) if self.threads.iter().all(|it| it.status == Status::Ended) => Step::Finished,
-            (false, false) => Step::Stuck(Stuck::Deadlock),
-        })
     }
 
     /// Whether the thread holds stores back.
@@ -673,66 +532,6 @@ impl<S: Strategy> Machine<S> {
         let Model::Buffered(buffered) = &self.model else { return None };
         let (thread, place) = buffered.held_in(at.0, at.0.saturating_add(len))?;
         Some(self.commit(thread, place, memory))
-    }
-
-    /// The thread releases a synchronisation object: later acquirers know what it knows now.
-    ///
-    /// Under the hardware models this, like [`Machine::acquire`], is a full barrier: under PSO and PSLO the engine
-    /// first makes the thread's stores visible with [`Machine::flush`].
-    pub fn release(&mut self, thread: ThreadId, object: u64, site: Site) {
-        self.tell(thread);
-        self.push(thread, site, Label::Release { object });
-        match &mut self.model {
-            Model::Sc => {}
-            Model::Tso(tso) => tso.barrier(thread),
-            Model::Buffered(buffered) => buffered.load_barrier(thread, self.stamp),
-            Model::C11(c11) => {
-                let msg = c11.publish(thread);
-                let all = self.objects.entry(object).or_insert(Msg::NOTHING);
-                c11.add_to(all, msg);
-                c11.forget(msg);
-            }
-        }
-        self.end_epoch(thread);
-    }
-
-    /// A full barrier of the thread's that is part of another operation, as of x86-64's locked instructions: an SC fence
-    /// at which nobody else is scheduled. The hardware models know such instructions without being told.
-    pub fn barrier(&mut self, thread: ThreadId, site: Site) {
-        if !matches!(self.model, Model::C11(_)) {
-            return;
-        }
-        self.push(thread, site, Label::Fence { order: Order::SeqCst });
-        if let Model::C11(c11) = &mut self.model {
-            c11.fence(thread, Order::SeqCst);
-        }
-        self.end_epoch(thread);
-    }
-
-    /// The thread acquires a synchronisation object: it knows what every releaser knew. See [`Machine::release`].
-    pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
-        self.threads[thread.index()].watch.looked(self.told);
-        self.push(thread, site, Label::Acquire { object });
-        self.learn_everything(thread);
-        if let (Model::C11(c11), Some(&msg)) = (&mut self.model, self.objects.get(&object)) {
-            c11.receive(thread, msg);
-        }
-    }
-
-    /// The thread has told something that others may wait for.
-    #[inline]
-    fn tell(&mut self, thread: ThreadId) {
-        self.threads[thread.index()].watch.told(self.told);
-        self.told += 1;
-    }
-
-    /// Under the models without clocks, synchronising means to see memory as it is.
-    fn learn_everything(&mut self, thread: ThreadId) {
-        match &mut self.model {
-            Model::Sc | Model::C11(_) => {}
-            Model::Tso(tso) => tso.catch_up(thread, self.stamp),
-            Model::Buffered(buffered) => buffered.load_barrier(thread, self.stamp),
-        }
     }
 
     #[inline]
