@@ -27,6 +27,7 @@ mod syscalls;
 mod thread;
 mod time;
 mod timeouts;
+mod unwind;
 mod world;
 
 use std::ffi::OsString;

@@ -2,9 +2,10 @@
 
 use super::block::Block;
 use crate::engine::modules::Module;
+use crate::engine::unwind;
 use crate::os::memory::Window;
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
-use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
+use framehop::{FrameAddress, Unwinder as _};
 
 /// The most frames of a stack that are looked at.
 const DEEPEST: usize = 64;
@@ -31,27 +32,12 @@ impl Unwind {
         }
         *self = Unwind { layout, ..Unwind::default() };
         for module in modules {
-            let image = module.binary.image;
-            let data = |name: &str| image.section(name).map(|bytes| bytes.bytes().to_vec());
-            let range =
-                |name: &str| image.section_range(name).map(|(start, len)| start..start.saturating_add(len));
-            let info = ExplicitModuleSectionInfo {
-                base_svma: 0,
-                text_svma: range(".text"),
-                got_svma: range(".got"),
-                eh_frame_svma: range(".eh_frame"),
-                eh_frame: data(".eh_frame"),
-                eh_frame_hdr_svma: range(".eh_frame_hdr"),
-                eh_frame_hdr: data(".eh_frame_hdr"),
-                ..ExplicitModuleSectionInfo::default()
-            };
-            let name = module.binary.name.clone();
-            let range = module.start..module.end;
-            self.unwinder.add_module(framehop::Module::new(name, range, module.bias, info));
+            self.unwinder.add_module(unwind::module(module));
         }
     }
 
-    /// Where the calls under way return to, innermost first. All addresses are in the window; `returns` tells what a return address of ours stands for.
+    /// Where the calls under way return to, innermost first. All addresses are in the window; `returns` tells what a
+    /// return address of ours stands for.
     pub(super) fn callers(
         &mut self,
         regs: &Block,

@@ -1,10 +1,11 @@
 //! The calls that led to where a thread is, when the engine has not watched it so far: by unwind information.
 
 use super::modules::Module;
+use crate::engine::unwind;
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::Regs;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
+use framehop::{FrameAddress, Unwinder as _};
 
 /// The most frames of a stack that are looked at.
 const DEEPEST: usize = 128;
@@ -20,22 +21,7 @@ pub(super) struct Caller {
 pub(super) fn callers(regs: &Regs, modules: &[Module], memory: &ProcessMemory) -> Vec<Caller> {
     let mut unwinder = UnwinderX86_64::new();
     for module in modules {
-        let image = module.binary.image;
-        let data = |name: &str| image.section(name).map(|bytes| bytes.bytes().to_vec());
-        let range =
-            |name: &str| image.section_range(name).map(|(start, len)| start..start.saturating_add(len));
-        let info = ExplicitModuleSectionInfo {
-            base_svma: 0,
-            text_svma: range(".text"),
-            got_svma: range(".got"),
-            eh_frame_svma: range(".eh_frame"),
-            eh_frame: data(".eh_frame"),
-            eh_frame_hdr_svma: range(".eh_frame_hdr"),
-            eh_frame_hdr: data(".eh_frame_hdr"),
-            ..ExplicitModuleSectionInfo::default()
-        };
-        let name = module.binary.name.clone();
-        unwinder.add_module(framehop::Module::new(name, module.start..module.end, module.bias, info));
+        unwinder.add_module(unwind::module(module));
     }
     let mut cache = CacheX86_64::new();
     let mut at = UnwindRegsX86_64::new(regs.rip, regs.rsp, regs.rbp);
