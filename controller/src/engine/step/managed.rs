@@ -6,7 +6,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
 use crate::engine::flight::{of_load, of_store};
@@ -477,7 +477,7 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].jump(target);
         if !insn.stub {
             let jumps = !transfer.is_call() && !matches!(transfer, Transfer::Return { .. });
-            self.threads[index].tail = jumps.then_some(regs.rip);
+            self.threads[index].tail = jumps.then_some(Tail { pc: regs.rip, sp: regs.rsp });
         }
         if !self.sea.covers(target) {
             self.leaves(index, slot)?;
