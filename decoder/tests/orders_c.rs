@@ -119,6 +119,34 @@ fn c_by_types_and_source_text() {
     }
 }
 
+/// In other languages than C and C++ nothing is plain because a statement looks like it. The same program, whose unit
+/// says that it is written in Go.
+#[test]
+fn another_language_has_other_rules() {
+    let flags = ["-O1", "-std=c11", "-S", "-dA"];
+    let Some(assembly) = build("gcc", &flags, C, "other.c") else { return };
+    let text = std::fs::read_to_string(assembly).expect("assembly");
+    for (language, expected) in [(None, Atomic::No), (Some("0x16"), Atomic::Unsure)] {
+        let mut stated = 0;
+        let line = |line: &str| match (language, line.split_once("# DW_AT_language")) {
+            (Some(language), Some(_)) => {
+                stated += 1;
+                format!("\t.byte {language}\n")
+            }
+            _ => format!("{line}\n"),
+        };
+        let text: String = text.lines().map(line).collect();
+        assert_eq!(stated, usize::from(language.is_some()));
+        let path = build("gcc", &[], &text, "other-language.s").expect("gcc is here");
+        for function in ["store_plain", "load_value"] {
+            let found = found(&path, function, Options::default());
+            assert!(matches!(found[..], [(_, _, atomic)] if atomic == expected), "{function}: {found:?}");
+        }
+        let (order, _, atomic) = found(&path, "add_sync", Options::default())[0];
+        assert_eq!((order, atomic), (Order::SeqCst, Atomic::Yes));
+    }
+}
+
 #[test]
 fn a_fence_of_c_without_code_is_found_by_its_text() {
     for compiler in ["gcc", "clang"] {

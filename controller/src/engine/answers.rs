@@ -126,7 +126,7 @@ pub(super) trait Answers: Execution {
 
     fn yields(&mut self, index: usize) -> Result<(), EngineError> {
         let it = self.parts();
-        it.machine.hint(it.threads[index].id);
+        it.machine.yields(it.threads[index].id);
         self.skip(index, 0)?;
         let it = self.parts();
         // Others may run now; a thread that is alone need not stop.

@@ -58,11 +58,12 @@ pub(super) trait LibraryCalls: Execution {
     }
 
     /// Whether a function that is called, and returns to `ret`, means nothing: it is a part of another one, or the C
-    /// library locks something for itself, which orders nothing of the program's.
-    fn is_internal(&mut self, index: usize, kind: Kind, ret: u64) -> bool {
+    /// library locks something for itself, which orders nothing of the program's. `by_itself` is false if it is known
+    /// that the program has jumped to the function.
+    fn is_internal(&mut self, index: usize, kind: Kind, ret: u64, by_itself: bool) -> bool {
         let calls = &self.parts().threads[index].calls;
         kind.allocates() && calls.iter().any(|call| call.kind.allocates())
-            || kind.synchronises() && self.is_library(ret)
+            || kind.synchronises() && by_itself && self.is_library(ret)
     }
 
     /// Whether an address is of the C library.

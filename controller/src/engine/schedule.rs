@@ -116,7 +116,7 @@ pub(super) trait Schedule: Execution {
             return Ok(());
         }
         it.course.check_limits()?;
-        it.machine.hint(it.threads[index].id);
+        it.machine.yields(it.threads[index].id);
         let site = self.site_here(index, What::call("runs"));
         let at = self.own_place(index);
         self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);

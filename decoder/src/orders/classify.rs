@@ -2,7 +2,7 @@
 //! of any, what the variable's type, the symbol and the source text say.
 
 use super::info::{Atomic, OrderInfo, Source};
-use super::instance::{Argument, Instance, is_rust, operation, variable_name, variable_type};
+use super::instance::{Argument, Instance, is_c, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
 use super::{Chain, Inside, Orders, Role};
@@ -169,6 +169,10 @@ impl Orders<'_> {
                 false if self.is_merged(pc, unit, chain.first().copied()) => self.unsure(access),
                 false => OrderInfo::plain(Source::Dwarf),
             };
+        }
+        // Who writes in another language has other rules: Go's runtime reads what others write without a word.
+        if !is_c(unit) {
+            return self.unknown(access);
         }
         let types = self.debug.types(unit, chain[0]);
         let shape = addr.and_then(|addr| types.iter().find_map(|types| types.static_at(addr)));

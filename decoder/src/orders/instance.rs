@@ -231,6 +231,23 @@ pub(crate) fn is_rust(unit: &Unit) -> bool {
     unit.language == Some(gimli::DW_LANG_Rust)
 }
 
+/// Whether a unit is written in C or C++, or does not say: the only languages whose statements tell what is plain.
+pub(crate) fn is_c(unit: &Unit) -> bool {
+    use gimli::{DW_LANG_C, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11};
+    use gimli::{DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20};
+    use gimli::{DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99};
+    let c = [DW_LANG_C, DW_LANG_C89, DW_LANG_C99, DW_LANG_C11, DW_LANG_C17];
+    let cpp = [
+        DW_LANG_C_plus_plus,
+        DW_LANG_C_plus_plus_03,
+        DW_LANG_C_plus_plus_11,
+        DW_LANG_C_plus_plus_14,
+        DW_LANG_C_plus_plus_17,
+        DW_LANG_C_plus_plus_20,
+    ];
+    unit.language.is_none_or(|language| c.contains(&language) || cpp.contains(&language))
+}
+
 impl Argument {
     /// The order that the argument states, the stronger of several, and whether there were several.
     pub(crate) fn order(&self, scale: Scale) -> Option<(wmtrace_model::order::Order, bool)> {

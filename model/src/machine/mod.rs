@@ -411,6 +411,12 @@ impl<S: Strategy> Machine<S> {
         self.threads[thread.index()].watch.hint();
     }
 
+    /// The thread lets others go on before it does anything else: it yields, or it has run for long without an operation.
+    pub fn yields(&mut self, thread: ThreadId) {
+        self.hint(thread);
+        self.strategy.yields(thread);
+    }
+
     /// Something may happen to the thread that the model does not see (a signal, a store to memory that was its own):
     /// however it went round before, it may do something else now.
     pub fn disturb(&mut self, thread: ThreadId) {

@@ -5,7 +5,8 @@
 //! gives back a lock) would keep that other thread from ever running. The papers switch to a random thread after some
 //! number of events, which makes random testing of every wait. Here a thread is set back behind all others once it has
 //! taken so many steps in a row, with others ready, that it cannot be at work: more than three quarters of what whole
-//! executions took lately, and [`LEAST`]. (An execution in which that happens is longer by as many steps, so that the
+//! executions took lately, and [`LEAST`]; to let others go on ([`Strategy::yields`]) counts for a [`YIELDS`]th of that.
+//! (An execution in which that happens is longer by as many steps, so that the
 //! limit follows: at worst to three times the steps of one without waiting.)
 
 use super::{Choice, Parameters, Pick, ReadChoice, Strategy};
@@ -14,6 +15,10 @@ use alloc::vec::Vec;
 
 /// The fewest steps in a row after which a thread is set back.
 const LEAST: u32 = 4096;
+
+/// So many yields in a row set a thread back. One may stand for many steps: a thread that waits for a variable on its own
+/// stack, which nobody else has touched yet, yields when it has run for a hundred thousand instructions.
+const YIELDS: u32 = 16;
 
 /// The strategy `S`, without starvation.
 #[derive(Clone, Debug)]
@@ -71,7 +76,7 @@ impl<S: Strategy> Strategy for Fair<S> {
             // Who is alone keeps nobody waiting.
             _ => None,
         };
-        self.turns = if agent == self.last { self.turns + 1 } else { 1 };
+        self.turns = if agent == self.last { self.turns.saturating_add(1) } else { 1 };
         self.last = agent;
         if let Some(agent) = agent.filter(|_| self.turns >= self.patience) {
             self.set_back.push(agent);
@@ -98,6 +103,12 @@ impl<S: Strategy> Strategy for Fair<S> {
 
     fn taken(&mut self, choice: &Choice, enabled: &[Choice]) {
         self.strategy.taken(choice, enabled);
+    }
+
+    fn yields(&mut self, thread: ThreadId) {
+        if self.last == Some(Agent::Thread(thread)) {
+            self.turns = self.turns.saturating_add(self.patience / YIELDS);
+        }
     }
 
     fn forced(&mut self, choice: &Choice) {
@@ -133,6 +144,22 @@ mod tests {
         assert!(first.iter().all(|&index| index == first[0]));
         assert!(second.iter().all(|&index| index != first[0]));
         assert!(third.iter().all(|&index| index == first[0]), "all had their turn: it is the best again");
+    }
+
+    /// A thread that lets others go on, again and again, waits for one of them.
+    #[test]
+    fn who_yields_is_soon_set_back() {
+        let mut fair = Fair::new(Pctwm::new(1, 0, 10, 1), &PARAMETERS);
+        let enabled = |serial| [choice(0, serial), choice(1, serial)];
+        let first = fair.pick(&enabled(0));
+        let Pick::Take(index) = first else { panic!("{first:?}") };
+        let others = (1..LEAST).position(|serial| {
+            fair.yields(ThreadId(index as u32));
+            fair.pick(&enabled(serial)) != first
+        });
+        assert_eq!(others, Some(YIELDS as usize));
+        // It is no matter of the other's, who has not yielded.
+        assert!((0..LEAST - 1).all(|serial| fair.pick(&enabled(serial)) != first));
     }
 
     #[test]

@@ -177,6 +177,10 @@ impl<S: Strategy> Strategy for Meet<S> {
         }
     }
 
+    fn yields(&mut self, thread: ThreadId) {
+        self.inner.yields(thread);
+    }
+
     fn forced(&mut self, choice: &Choice) {
         self.heard(choice);
         self.inner.forced(choice);

@@ -104,6 +104,12 @@ pub trait Strategy {
         let _ = (choice, enabled);
     }
 
+    /// The thread is about to let others go on, by its own will or because it has done nothing for long: it may wait for
+    /// one of them, in a way that the machine does not see.
+    fn yields(&mut self, thread: ThreadId) {
+        let _ = thread;
+    }
+
     /// The machine overrules the strategy for this read: a spinning thread takes the newest store.
     fn forced(&mut self, choice: &Choice) {
         let _ = choice;
@@ -137,6 +143,9 @@ macro_rules! forward_strategy {
             }
             fn taken(&mut self, choice: &Choice, enabled: &[Choice]) {
                 (**self).taken(choice, enabled);
+            }
+            fn yields(&mut self, thread: ThreadId) {
+                (**self).yields(thread);
             }
             fn forced(&mut self, choice: &Choice) {
                 (**self).forced(choice);

@@ -84,6 +84,10 @@ impl<S: Strategy> Strategy for Recorder<S> {
         self.inner.taken(choice, enabled);
     }
 
+    fn yields(&mut self, thread: ThreadId) {
+        self.inner.yields(thread);
+    }
+
     fn forced(&mut self, choice: &Choice) {
         self.inner.forced(choice);
     }

@@ -95,7 +95,12 @@ impl<S: Strategy> Run<'_, S> {
     /// The thread is at the entry of a function that we know.
     pub(super) fn enters(&mut self, index: usize, kind: Kind) -> Result<(), EngineError> {
         self.threads[index].slot = Some(Slot::Exec);
-        if self.is_internal(index, kind, self.threads[index].regs.x(30)) {
+        // What the C library calls through a pointer (BLR) is the program's: a callback, which may end with a jump to a
+        // function that returns to the C library.
+        let ret = self.threads[index].regs.x(30);
+        let call = self.memory.read_u32(ret.wrapping_sub(4));
+        let by_itself = call.is_none_or(|word| word & 0xffff_fc1f != 0xd63f_0000);
+        if self.is_internal(index, kind, ret, by_itself) {
             return Ok(());
         }
         self.flush(index)?;

@@ -78,7 +78,7 @@ impl<S: Strategy> Run<'_, S> {
         let flight = self.threads[index].flight.take().expect("an instruction is under way");
         self.threads[index].new_vectors |= writes_vectors(&flight.insn);
         if let Some(transfer) = flight.insn.transfer {
-            return self.follow(index, &flight.insn, transfer, Some(read as u64));
+            return self.follow(index, &flight.insn, transfer, &flight.told, Some(&flight.parts));
         }
         self.tell(index, &flight.told);
         Ok(())

@@ -16,6 +16,9 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn leaves(&mut self, index: usize, slot: Option<u64>) -> Result<(), EngineError> {
         // The library reads memory as it is.
         self.flush(index)?;
+        let tail = self.threads[index].tail;
+        self.threads[index].jumped_to =
+            tail.and_then(|tail| Some((tail.sp, self.memory.read_u64(tail.sp)?)));
         self.initialised(index);
         let name = slot.and_then(|slot| self.modules.iter().find(|module| module.contains(slot))?.slot(slot));
         if !yields(name) {
@@ -74,7 +77,9 @@ impl<S: Strategy> Run<'_, S> {
         }
         let Some(&kind) = self.entries.get(&at) else { return Ok(()) };
         let mut call = self.call(index, kind, self.threads[index].regs.rsp);
-        if self.is_internal(index, kind, call.ret) {
+        // A callback of the C library's may end with a jump to a function that returns to the C library.
+        let by_itself = self.threads[index].jumped_to != Some((call.sp, call.ret));
+        if self.is_internal(index, kind, call.ret, by_itself) {
             return Ok(());
         }
         if !self.sea.covers(call.ret) {

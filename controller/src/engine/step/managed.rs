@@ -6,7 +6,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Told};
+use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
 use crate::engine::flight::{of_load, of_store};
@@ -68,7 +68,12 @@ impl<S: Strategy> Run<'_, S> {
         }
         let accesses = self.accesses(index, &insn, &self.threads[index].regs.clone())?;
         if !accesses.parts.is_empty() && !accesses.faults {
-            let Accesses { parts, told, quiet, .. } = accesses;
+            let Accesses { mut parts, told, quiet, .. } = accesses;
+            if insn.transfer.is_some_and(Transfer::is_call) {
+                let address = pc + u64::from(insn.effect.len);
+                let pushes = parts.iter_mut().filter(|part| part.kind == PartKind::Store);
+                pushes.for_each(|part| part.value = Some(address.into()));
+            }
             if !quiet.is_empty() || told.iter().any(|it| it.store) {
                 self.new_state(index);
             }
@@ -84,10 +89,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         if let Some(transfer) = insn.transfer {
-            // A function's pointer that it loads; what a call writes to its own stack concerns nobody.
-            let loads: Vec<Told> = accesses.told.iter().filter(|it| !it.store).copied().collect();
-            self.tell(index, &loads);
-            return self.follow(index, &insn, transfer, None);
+            return self.follow(index, &insn, transfer, &accesses.told, None);
         }
         if insn.effect.flow != Flow::Next {
             if insn.effect.flow == Flow::Syscall && self.drains(index) {
@@ -411,14 +413,24 @@ impl<S: Strategy> Run<'_, S> {
         self.engine.sites.site(pc, stack, what, &self.modules, || insn.text.clone())
     }
 
-    /// Follows a jump, call or return. `loaded` is the target that its load has read, if the model decided on that.
+    /// Follows a jump, call or return. `decided` are the accesses that the model has decided on: the load of its target,
+    /// and the store of its return address.
     pub(super) fn follow(
         &mut self,
         index: usize,
         insn: &Insn,
         transfer: Transfer,
-        loaded: Option<u64>,
+        told: &[Told],
+        decided: Option<&[Part]>,
     ) -> Result<(), EngineError> {
+        // A function's pointer that it loads; what a call writes to its own stack concerns nobody.
+        let loads: Vec<Told> = told.iter().filter(|it| !it.store).copied().collect();
+        self.tell(index, &loads);
+        let loaded = decided.and_then(|parts| {
+            let load = parts.iter().find(|part| part.kind == PartKind::Load);
+            load.and_then(|part| part.value).map(|value| value as u64)
+        });
+        let pushed = decided.is_some_and(|parts| parts.iter().any(|part| part.kind == PartKind::Store));
         let regs = self.threads[index].regs;
         let next = regs.rip + u64::from(insn.effect.len);
         let mut slot = None;
@@ -438,16 +450,18 @@ impl<S: Strategy> Run<'_, S> {
         // What cannot be read faults: let it.
         let Some(memory) = memory else { return self.alone(index, insn, &Accesses::default()) };
         let target = transfer.target(&regs, memory, next);
-        if loaded.is_none() && !self.sea.covers(target) && self.drains(index) {
+        if decided.is_none() && !self.sea.covers(target) && self.drains(index) {
             return Ok(());
         }
         if transfer.is_call() {
             let sp = regs.rsp.wrapping_sub(8);
-            let before = self.written_before(index, &[(sp, 8)]);
-            if self.memory.write(sp, &next.to_le_bytes()).is_err() {
-                return self.alone(index, insn, &Accesses::default());
+            if !pushed {
+                let before = self.written_before(index, &[(sp, 8)]);
+                if self.memory.write(sp, &next.to_le_bytes()).is_err() {
+                    return self.alone(index, insn, &Accesses::default());
+                }
+                self.written_after(index, &before);
             }
-            self.written_after(index, &before);
             let before = self.threads[index].calls_made;
             let after = self.engine.sites.called(before, next, &self.modules);
             let thread = &mut self.threads[index];
@@ -463,7 +477,7 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].jump(target);
         if !insn.stub {
             let jumps = !transfer.is_call() && !matches!(transfer, Transfer::Return { .. });
-            self.threads[index].tail = jumps.then_some(regs.rip);
+            self.threads[index].tail = jumps.then_some(Tail { pc: regs.rip, sp: regs.rsp });
         }
         if !self.sea.covers(target) {
             self.leaves(index, slot)?;

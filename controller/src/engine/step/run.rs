@@ -145,9 +145,14 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.native(index)?;
                 continue;
             }
+            let calls = self.threads[index].calls.len();
             self.came_back(index)?;
             if self.threads[index].mode != Mode::Running {
                 break;
+            }
+            // The last other thread may have ended during the call that is over now.
+            if self.threads[index].calls.len() < calls && self.is_alone(index) {
+                continue;
             }
             if self.course.steps - start >= QUANTUM {
                 self.let_others(index)?;
@@ -178,7 +183,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             return (thread.regs.rip, thread.calls_made);
         }
         if let Some(jump) = thread.tail {
-            return (jump, thread.calls_made);
+            return (jump.pc, thread.calls_made);
         }
         let call = self.engine.sites.last_call(thread.calls_made);
         call.unwrap_or((

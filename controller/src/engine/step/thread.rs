@@ -25,6 +25,13 @@ pub(super) struct Frame {
     pub(super) before: StackId,
 }
 
+/// A jump that may be a call, and the stack pointer there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    pub(super) pc: u64,
+    pub(super) sp: u64,
+}
+
 pub(super) struct Thread {
     common: common::Thread,
     pub(super) regs: Regs,
@@ -50,7 +57,9 @@ pub(super) struct Thread {
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
     /// The jump by which it left managed code, if it was one: the last call of a function is often a jump.
-    pub(super) tail: Option<u64>,
+    pub(super) tail: Option<Tail>,
+    /// The stack pointer and the return address of the function that it left by that jump for.
+    pub(super) jumped_to: Option<(u64, u64)>,
     /// What it wants of the thread that it is making, if the kernel was asked for something else.
     pub(super) clone_flags: Option<u64>,
     /// A hash of its vector registers.
@@ -91,6 +100,7 @@ impl Thread {
             calls_made: StackId::default(),
             last_pc: 0,
             tail: None,
+            jumped_to: None,
             clone_flags: None,
             vectors: 0,
             new_vectors: true,
