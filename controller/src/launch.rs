@@ -5,6 +5,7 @@ use crate::engine::gate::GateEngine;
 use crate::engine::step::StepEngine;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::target::{self, Target};
+use std::path::Path;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -36,6 +37,10 @@ impl Launch for Real {
     }
 
     fn launch(&self, program: &Program, options: &EngineOptions) -> Result<RealEngine, EngineError> {
+        // Threads, memory and mappings of the program are seen there.
+        if !Path::new("/proc/self/maps").exists() {
+            return Err(EngineError::Os("there is no /proc here: wmtrace cannot do without it".to_owned()));
+        }
         Ok(match target::is_aarch64(&program.path) {
             true => RealEngine::Gate(Box::new(GateEngine::new(program, options)?)),
             false => RealEngine::Step(Box::new(StepEngine::new(program, options)?)),

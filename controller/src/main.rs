@@ -26,7 +26,12 @@ use launch::Real;
 use std::io::{self, ErrorKind, Write as _, stderr, stdout};
 use std::process::ExitCode;
 
+/// A defect of wmtrace that ends it has its own status, like any other failure: 101 is none of ours.
 fn main() -> ExitCode {
+    std::panic::catch_unwind(run).unwrap_or(Exit::Tool.into())
+}
+
+fn run() -> ExitCode {
     let command = match Cli::parse().checked() {
         Ok(command) => command,
         // clap's way out: the message and the usage on stderr, status 2.

@@ -29,6 +29,9 @@ const MAX_SIZE: u64 = 1 << 30;
 /// Recordings of one name that are kept apart.
 const MAX_COPIES: usize = 1000;
 
+/// Where the dynamic linker looks up libraries.
+pub(crate) const LINKER_CACHE: &str = "/etc/ld.so.cache";
+
 /// Bytes that are nearly always text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -77,6 +80,9 @@ pub(crate) struct Saved {
     /// The version of wmtrace that wrote it.
     pub(crate) wmtrace: String,
     program: Raw,
+    /// What it was called by; its path in recordings of older versions.
+    #[serde(default)]
+    name: Option<Raw>,
     args: Vec<Raw>,
     env: Vec<(Raw, Raw)>,
     cwd: Raw,
@@ -108,6 +114,10 @@ pub(crate) struct Saved {
     /// The number of the execution in its campaign.
     pub(crate) execution: u64,
     modules: Vec<Module>,
+    /// The size of the dynamic linker's cache, which is in memory while libraries are loaded: they lie elsewhere after it has
+    /// changed.
+    #[serde(default)]
+    pub(crate) linker_cache: Option<u64>,
     /// What is to happen again.
     pub(crate) bug: Key,
 }
@@ -144,6 +154,7 @@ impl Saved {
         Saved {
             wmtrace: env!("CARGO_PKG_VERSION").to_string(),
             program: program.path.as_os_str().into(),
+            name: Some(program.name.as_os_str().into()),
             args: program.args.iter().map(|arg| arg.as_os_str().into()).collect(),
             env: program
                 .env
@@ -173,6 +184,7 @@ impl Saved {
             history: planned.parameters.history,
             execution: planned.index,
             modules: modules.iter().map(module).collect(),
+            linker_cache: linker_cache(),
             bug: bug.clone(),
         }
     }
@@ -190,13 +202,22 @@ impl Saved {
                 recording.identity,
             )));
         }
-        self.with_target(recording.model, target)
+        let setup = self.with_target(recording.model, target)?;
+        // The kernel would say that there is no such file, and leave open which.
+        if !setup.program.cwd.is_dir() {
+            return Err(TargetError::Input(format!(
+                "{}: the directory that the recorded execution ran in is not there any more",
+                setup.program.cwd.display()
+            )));
+        }
+        Ok(setup)
     }
 
     /// The same for a program that was looked at.
     pub(crate) fn with_target(&self, model: ModelKind, target: target::Target) -> Result<Setup, TargetError> {
         let program = Program {
             path: target.path.clone(),
+            name: self.name.as_ref().unwrap_or(&self.program).os(),
             args: self.args.iter().map(Raw::os).collect(),
             env: self.env.iter().map(|(name, value)| (name.os(), value.os())).collect(),
             cwd: PathBuf::from(self.cwd.os()),
@@ -222,6 +243,11 @@ impl Saved {
         Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
     }
 
+    /// Whether the dynamic linker's cache is another than the recorded one.
+    pub(crate) fn has_other_linker_cache(&self) -> bool {
+        self.linker_cache.is_some() && self.linker_cache != linker_cache()
+    }
+
     /// Libraries that are other builds than the recorded ones: those under the model, and the others.
     pub(crate) fn other_builds(&self, modules: &[ModuleInfo]) -> (Vec<String>, Vec<String>) {
         let changed = modules.iter().filter_map(|now| {
@@ -232,6 +258,10 @@ impl Saved {
         let paths = |list: Vec<(bool, String)>| list.into_iter().map(|(_, path)| path).collect();
         (paths(managed), paths(native))
     }
+}
+
+fn linker_cache() -> Option<u64> {
+    std::fs::metadata(LINKER_CACHE).ok().map(|cache| cache.len())
 }
 
 /// A name for a file: what shells, terminals and file systems might trip over is replaced.

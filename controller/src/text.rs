@@ -4,6 +4,13 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 
+/// Whether a terminal would obey the character instead of showing it.
+fn is_harmful(char: char) -> bool {
+    // The ranges are Unicode's marks, embeddings, overrides and isolates of text direction.
+    char.is_control()
+        || matches!(char, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Shows a string with its control characters escaped: a test's name must not move the cursor, change colours
 /// or reverse the direction of what follows.
 pub(crate) struct Printable<'a>(pub(crate) &'a str);
@@ -11,10 +18,7 @@ pub(crate) struct Printable<'a>(pub(crate) &'a str);
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
-            // The ranges are Unicode's marks, embeddings, overrides and isolates of text direction.
-            if char.is_control()
-                || matches!(char, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-            {
+            if is_harmful(char) {
                 write!(f, "{}", char.escape_unicode())?;
             } else {
                 write!(f, "{char}")?;
@@ -55,13 +59,14 @@ pub(crate) fn shell_word(path: &OsStr) -> String {
     }
 }
 
-/// JSON in which no control character is left: JSON itself demands that only of those below U+0020.
+/// JSON in which no control character is left, nor one of text direction: JSON itself demands that only of those below
+/// U+0020.
 pub(crate) fn printable_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for char in json.chars() {
         match char {
-            // Can only be inside a string: JSON has none of them outside.
-            '\u{7f}'..='\u{9f}' => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            // Can only be inside a string: JSON, on one line, has none of them outside.
+            char if is_harmful(char) => out.push_str(&format!("\\u{:04x}", u32::from(char))),
             char => out.push(char),
         }
     }
@@ -111,9 +116,9 @@ mod tests {
 
     #[test]
     fn json_has_no_control_characters_and_says_the_same() {
-        let value = serde_json::json!({"a\u{7f}": "\u{9b}31m \u{1b} é"});
+        let value = serde_json::json!({"a\u{7f}": "\u{9b}31m \u{1b} é \u{202e}"});
         let text = printable_json(&value.to_string());
-        assert!(!text.chars().any(char::is_control), "{text}");
+        assert!(!text.chars().any(is_harmful), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

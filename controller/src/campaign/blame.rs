@@ -36,7 +36,12 @@ const LIBRARIES: [&str; 5] = ["/usr/include/", "/usr/lib/", "/rustc/", "/usr/src
 /// Whether the frame is of a library's function that was inlined, or compiled, into the program.
 pub(crate) fn is_library(place: &Location) -> bool {
     let file = place.file.as_deref().unwrap_or_default();
-    LIBRARIES.iter().any(|root| file.starts_with(root)) || file.contains("/rustlib/src/")
+    // A cross compiler's: /usr/aarch64-linux-gnu/include/.
+    let of_another = file.strip_prefix("/usr/").and_then(|rest| rest.split('/').nth(1)) == Some("include");
+    of_another
+        || file.contains("/include/c++/")
+        || LIBRARIES.iter().any(|root| file.starts_with(root))
+        || file.contains("/rustlib/src/")
 }
 
 /// The frame that names an event: the first that is the program's own.
@@ -87,6 +92,10 @@ mod tests {
             [at("/usr/include/c++/12/atomic", true), at("/home/x/a.cc", false), at("/home/x/b.cc", false)];
         assert_eq!(own(&stack), Some(&stack[1]));
         assert_eq!(blamed(&stack, &[]), 1);
+        let cross = [at("/usr/aarch64-linux-gnu/include/c++/12/atomic", true), at("/home/x/a.cc", false)];
+        assert_eq!(own(&cross), Some(&cross[1]));
+        assert!(is_library(&at("/opt/gcc-14/include/c++/14/atomic", true)));
+        assert!(!is_library(&at("/home/x/include/queue.h", true)));
         let outside = [at("/usr/include/c++/12/thread", false), at("/home/x/a.cc", false)];
         assert_eq!(own(&outside), Some(&outside[0]), "the caller is another place");
         assert_eq!(own(&[]), None);

@@ -55,7 +55,7 @@ pub(crate) fn test<L: Launch>(launch: &L, setup: &Setup, order: &Order, bar: boo
         report.warnings.push(format!("Ctrl-C will not end this campaign in an orderly way: {error}"));
     }
     let began = Instant::now();
-    let mut progress = Progress::new(bar, order.runs);
+    let mut progress = Progress::new(bar, order.runs, order.time);
     let campaign = run(launch, setup, order, &mut progress);
     drop(progress);
     report.add(campaign, began.elapsed());

@@ -25,6 +25,7 @@ use merge::Merger;
 use pool::{Control, Work, round_size};
 use run::{Failure, Ran};
 use setup::Setup;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -135,11 +136,23 @@ pub(crate) fn run<L: Launch>(
     std::thread::scope(|scope| {
         let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };
         let (tell, started) = channel();
-        let mut workers = vec![pool::worker(scope, launch, setup, work.clone(), Some(tell))];
+        let mut workers = Vec::new();
+        let mut missing: BTreeSet<String> = BTreeSet::new();
+        match pool::worker(scope, launch, setup, work.clone(), Some(tell)) {
+            Ok(first) => workers.push(first),
+            Err(error) => {
+                campaign.failure = Some(error.into());
+                return;
+            }
+        }
         match started.recv() {
             Ok(Ok(())) => {
-                let rest = (1..order.jobs).map(|_| pool::worker(scope, launch, setup, work.clone(), None));
-                workers.extend(rest.collect::<Vec<_>>());
+                for _ in 1..order.jobs {
+                    match pool::worker(scope, launch, setup, work.clone(), None) {
+                        Ok(worker) => workers.push(worker),
+                        Err(error) => drop(missing.insert(error.to_string())),
+                    }
+                }
                 // From here on only workers can send: if all of them are gone, nobody waits.
                 drop(work);
                 let merger = Merger::new(setup, order, &mut campaign);
@@ -155,9 +168,11 @@ pub(crate) fn run<L: Launch>(
         for worker in workers {
             // A panic has been reported by the promise that it broke.
             if let Ok(Some(error)) = worker.join() {
-                campaign.warnings.push(format!("fewer executions at a time than asked for: {error}"));
+                missing.insert(error.to_string());
             }
         }
+        let fewer = |error| format!("fewer executions at a time than asked for: {error}");
+        campaign.warnings.extend(missing.into_iter().map(fewer));
     });
     campaign
 }

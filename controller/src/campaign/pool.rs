@@ -59,14 +59,17 @@ impl Control {
 pub(super) type Worker<'scope> = ScopedJoinHandle<'scope, Option<EngineError>>;
 
 /// A worker. The first one tells whether its engine could be started: if not, nothing is run at all.
+///
+/// # Errors
+/// When there can be no more threads.
 pub(super) fn worker<'scope, L: Launch>(
     scope: &'scope Scope<'scope, '_>,
     launch: &'scope L,
     setup: &'scope Setup,
     work: Work<'scope>,
     tell: Option<Sender<Result<(), EngineError>>>,
-) -> Worker<'scope> {
-    scope.spawn(move || match (launch.launch(&setup.program, &setup.engine), tell) {
+) -> Result<Worker<'scope>, EngineError> {
+    let work = move || match (launch.launch(&setup.program, &setup.engine), tell) {
         (Ok(engine), tell) => {
             // Nobody listens only if the campaign is over.
             let _ = tell.map(|tell| tell.send(Ok(())));
@@ -78,7 +81,9 @@ pub(super) fn worker<'scope, L: Launch>(
             None
         }
         (Err(error), None) => Some(error),
-    })
+    };
+    let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+    thread.map_err(|error| EngineError::Os(format!("cannot make a thread: {error}")))
 }
 
 /// What a worker needs.

@@ -9,13 +9,23 @@ pub(crate) struct Said {
     pub(crate) message: String,
 }
 
-/// The last message of this kind. (What comes after it are backtraces.)
+/// The last message of this kind (what comes after it are backtraces); but whoever panics because a thread that it waits for
+/// has panicked says nothing new: then what that one said.
 pub(crate) fn said(stderr: &[u8]) -> Option<Said> {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
-    (0..lines.len())
+    let messages = (0..lines.len())
         .rev()
-        .find_map(|index| message(lines[index], lines.get(index + 1).copied().unwrap_or_default()))
+        .filter_map(|index| message(lines[index], lines.get(index + 1).copied().unwrap_or_default()));
+    let mut messages = messages.peekable();
+    let last = messages.peek().cloned();
+    messages.find(|said| !is_passed_on(said)).or(last)
+}
+
+/// Whether it is what `thread.join().unwrap()` or `thread::scope` says of a thread that has panicked.
+fn is_passed_on(said: &Said) -> bool {
+    said.key.starts_with("panicked at ")
+        && (said.message.contains(": Any { .. }") || said.message.ends_with("a scoped thread panicked"))
 }
 
 fn message(line: &str, next: &str) -> Option<Said> {
@@ -80,6 +90,17 @@ mod tests {
                 "thread 'main' panicked at 'boom', src/main.rs:3:5",
                 "panicked at 'boom', src/main.rs:3:5",
                 "panicked at 'boom', src/main.rs:3:5",
+            ),
+            (
+                "thread '<unnamed>' panicked at src/main.rs:3:5:\nboom\nnote: run with …\nthread 'main' panicked at \
+                 src/main.rs:9:24:\ncalled `Result::unwrap()` on an `Err` value: Any { .. }\n",
+                "panicked at src/main.rs:3:5",
+                "panicked at src/main.rs:3:5: boom",
+            ),
+            (
+                "thread 'main' panicked at src/main.rs:9:24:\na scoped thread panicked\n",
+                "panicked at src/main.rs:9:24",
+                "panicked at src/main.rs:9:24: a scoped thread panicked",
             ),
             (
                 "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n",

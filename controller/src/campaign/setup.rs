@@ -56,6 +56,7 @@ impl Setup {
         };
         let program = Program {
             path,
+            name: options.program.clone(),
             args: options.args.clone(),
             env: environment(),
             cwd,

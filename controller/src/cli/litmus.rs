@@ -49,36 +49,36 @@ pub(super) struct LitmusArgs {
     strategy: StrategyArg,
 
     /// Bug depth d of pct and pctwm [default: a schedule over depths]
-    #[arg(short, long, value_name = "D")]
+    #[arg(allow_negative_numbers = true, short, long, value_name = "D")]
     depth: Option<u32>,
 
     /// Number of events k (pctwm: of communication events) [default: estimated]
-    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     events: Option<u32>,
 
     /// History depth H: how many of the newest stores a read of pctwm, basicposwm or poswm chooses from
     /// [default: 1]
-    #[arg(short = 'y', long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'y', long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..))]
     history: Option<u32>,
 
     /// Seed of the samples [default: 1]
-    #[arg(short, long)]
+    #[arg(allow_negative_numbers = true, short, long)]
     seed: Option<u64>,
 
     /// How many executions to sample [default: 1000]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
 
     /// Rounds of a loop that exhaustive exploration follows before it gives an execution up [default: 3]
-    #[arg(long, value_name = "N")]
+    #[arg(allow_negative_numbers = true, long, value_name = "N")]
     unroll: Option<u32>,
 
     /// Executions after which exhaustive exploration stops, incomplete [default: 1000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(allow_negative_numbers = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_executions: Option<u64>,
 
     /// Events after which one execution is given up
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_events: u64,
 
     /// Print the witness execution as a DOT graph instead of a table, and the rest as its comments

@@ -53,12 +53,12 @@ pub(super) struct TestArgs {
     depth: Option<u32>,
 
     /// Number of events k (pctwm: of communication events) [default: estimated]
-    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     events: Option<u32>,
 
     /// History depth H: how many of the newest stores a read of pctwm, basicposwm or poswm chooses from
     /// [default: 1]
-    #[arg(short = 'y', long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(allow_negative_numbers = true, short = 'y', long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..))]
     history: Option<u32>,
 
     /// Seed of the executions: the same seed gives the same executions
@@ -106,7 +106,7 @@ pub(super) struct TestArgs {
     timeout: Duration,
 
     /// Events that one execution may have
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     max_events: u64,
 
     /// The exit status that is right, or `any`
@@ -477,6 +477,9 @@ mod tests {
             ("--time nan ./a", "not a positive number"),
             ("--timeout -5 ./a", "not a positive number"),
             ("-j -1 ./a", "-1 is not in 1..=1024"),
+            ("-k -1 ./a", "-1 is not in 1..="),
+            ("-y -1 ./a", "-1 is not in 1..="),
+            ("--max-events -1 ./a", "invalid value '-1'"),
             ("--timeout x ./a", "not a number of seconds"),
             ("--expect-exit 256 ./a", "not `any` or a number"),
             ("explain -", "from a file"),

@@ -94,6 +94,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
     Setup {
         target: Target { path: path.clone(), arch: "x86_64", build_id: "1234".to_string() },
         program: Program {
+            name: path.clone().into(),
             path,
             args: vec!["--flag".into()],
             env: vec![("HOME".into(), "/root".into())],

@@ -43,6 +43,8 @@ use wmtrace_model::strategy::{Divergence, Strategy};
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
+    /// What it is told that it is called: what the user typed.
+    pub(crate) name: OsString,
     /// Without the program's own name.
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,

@@ -10,7 +10,7 @@ mod stretches;
 
 use crate::cli::{Format, InspectOptions};
 use crate::exit::Exit;
-use crate::text::Printable;
+use crate::text::{Printable, printable_json};
 use files::ProgramFiles;
 use scan::Report;
 use std::io::{self, BufWriter, Write};
@@ -48,8 +48,7 @@ pub(crate) fn main(
             }
         }
         Format::Json => {
-            serde_json::to_writer(&mut out, &json::report(&report))?;
-            writeln!(out)?;
+            writeln!(out, "{}", printable_json(&serde_json::to_string(&json::report(&report))?))?;
         }
     }
     out.flush()

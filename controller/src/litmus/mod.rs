@@ -17,7 +17,7 @@ mod tests;
 
 use crate::cli::{LitmusOptions, Output};
 use crate::exit::Exit;
-use crate::text::Printable;
+use crate::text::{Printable, printable_json};
 use std::io::{self, Write};
 use wmtrace_model::litmus::parse::ParseError;
 
@@ -108,8 +108,7 @@ pub(crate) fn main(
         }
     }
     if options.output == Output::Json {
-        serde_json::to_writer(&mut *out, &report)?;
-        writeln!(out)?;
+        writeln!(out, "{}", printable_json(&serde_json::to_string(&report)?))?;
     }
     out.flush()
 }

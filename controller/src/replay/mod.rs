@@ -211,6 +211,12 @@ fn diverged(
     if let Some(path) = other_builds.first() {
         message += &format!("; {path} is another build than the recorded one");
     }
+    if saved.has_other_linker_cache() {
+        message += &format!(
+            "; packages were installed or removed since ({} is another), so that libraries lie elsewhere",
+            saved::LINKER_CACHE
+        );
+    }
     if saved.wmtrace != env!("CARGO_PKG_VERSION") {
         message += &format!("; wmtrace {} has written the recording", saved.wmtrace);
     }

@@ -82,6 +82,26 @@ fn the_same_steps_without_the_bug_are_an_error() {
     assert!(refused.message.contains("has not happened again"), "{}", refused.message);
 }
 
+/// Libraries lie elsewhere when the dynamic linker's cache has another size: who has installed a package is told.
+#[test]
+fn other_packages_are_named_when_a_replay_diverges() {
+    let out = Directory::new("packages");
+    let path = record(&Fake::new(SB), &setup(ModelKind::C11), &out)[0].recording.clone().unwrap();
+    let (recording, mut saved) = saved::read(&path).unwrap();
+    let mut message = || {
+        let setup = saved.with_target(recording.model, setup(recording.model).target).unwrap();
+        let refused = replay(&&Fake::new(MP), &recording, saved.clone(), setup).map(|_| ()).unwrap_err();
+        saved.linker_cache = Some(1);
+        refused.message
+    };
+    assert!(!message().contains("packages"));
+    let changed = message();
+    assert!(
+        changed.contains("packages were installed or removed since (/etc/ld.so.cache is another)"),
+        "{changed}"
+    );
+}
+
 #[test]
 fn another_build_is_refused() {
     let out = Directory::new("build");

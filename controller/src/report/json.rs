@@ -1,4 +1,4 @@
-//! The report as one JSON object: DESIGN.md §5's contract, and more keys.
+//! The report as one JSON object: docs/OUTPUT.md says what is in it.
 
 use super::CampaignReport;
 use crate::bug::{Bug, Side};
@@ -29,6 +29,7 @@ pub(super) fn report(report: &CampaignReport) -> Value {
         "model": report.model.name(),
         "strategy": report.strategy,
         "depth": report.depth,
+        "depth_schedule": report.depth_schedule,
         "history": report.history,
         "k": report.k,
         "k_com": report.k_com,

@@ -27,7 +27,9 @@ pub(super) fn report(report: &CampaignReport) -> Result<String, SerializeError> 
     if let Some(error) = report.error.as_deref().or(interrupted) {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(printable_lines(error));
-        suite.add_test_case(TestCase::new("wmtrace", status));
+        let mut case = TestCase::new("wmtrace", status);
+        case.set_classname(printable_lines(&report.program));
+        suite.add_test_case(case);
     } else if report.bugs.is_empty() {
         let name = format!("{} executions under {}", report.executions, report.model);
         let mut case = TestCase::new(name, TestCaseStatus::success());

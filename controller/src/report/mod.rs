@@ -38,8 +38,10 @@ pub(crate) struct CampaignReport {
     pub(crate) engine: &'static str,
     pub(crate) model: ModelKind,
     pub(crate) strategy: String,
-    /// `None`: a schedule over depths.
-    pub(crate) depth: Option<u32>,
+    /// Whether nobody asked for one depth, and several were tried.
+    pub(crate) depth_schedule: bool,
+    /// What was asked for, or that of the last execution.
+    pub(crate) depth: u32,
     pub(crate) history: u32,
     /// Of the last execution; 0 if there was none.
     pub(crate) k: u32,
@@ -105,7 +107,8 @@ impl CampaignReport {
             engine,
             model,
             strategy: order.strategy.name().to_string(),
-            depth: order.depth,
+            depth_schedule: order.depth.is_none(),
+            depth: order.depth.unwrap_or(0),
             history: order.history,
             k: 0,
             k_com: 0,
@@ -137,6 +140,9 @@ impl CampaignReport {
         self.warnings.extend(campaign.warnings);
         if let Some(parameters) = campaign.parameters {
             (self.k, self.k_com) = (parameters.k, parameters.k_com);
+            if self.depth_schedule {
+                self.depth = parameters.depth;
+            }
         }
         self.stop = campaign.stop;
         self.elapsed = elapsed;

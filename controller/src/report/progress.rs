@@ -1,7 +1,8 @@
 //! A bar on stderr with rate, bugs and time left: only on a terminal (indicatif sees to that), never with `-q`.
 
 use crate::campaign::Observer;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::time::Duration;
 
 /// Shows how far a campaign is.
@@ -12,7 +13,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// A bar of `runs` executions, or a counter if only time is limited.
-    pub(crate) fn new(shown: bool, runs: u64) -> Progress {
+    pub(crate) fn new(shown: bool, runs: u64, time: Option<Duration>) -> Progress {
         let bounded = runs < u64::MAX;
         let bar = match (shown, bounded) {
             (false, _) => ProgressBar::hidden(),
@@ -20,11 +21,22 @@ impl Progress {
             (true, false) => ProgressBar::new_spinner(),
         };
         let template = if bounded {
-            "{bar:30} {human_pos}/{human_len} executions, {per_sec}, {msg}, {eta} left"
+            "{bar:30} {human_pos}/{human_len} executions, {rate}, {msg}, {left} left"
         } else {
-            "{spinner} {human_pos} executions in {elapsed}, {per_sec}, {msg}"
+            "{spinner} {human_pos} executions, {rate}, {msg}, {left} left"
         };
-        bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant"));
+        // Writing to the bar's own text cannot fail.
+        let rate = |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{:.1}/s", state.per_sec());
+        };
+        let left = move |state: &ProgressState, out: &mut dyn Write| {
+            let executions = bounded.then(|| state.eta());
+            let time = time.map(|time| time.saturating_sub(state.elapsed()));
+            let left = executions.into_iter().chain(time).min().unwrap_or_default();
+            let _ = write!(out, "{:#}", HumanDuration(left));
+        };
+        let style = ProgressStyle::with_template(template).expect("the template is a constant");
+        bar.set_style(style.with_key("rate", rate).with_key("left", left));
         bar.set_message("no bug");
         if !bar.is_hidden() {
             // One execution can take seconds: the clock goes on meanwhile.

@@ -48,7 +48,7 @@ fn human_without_a_bug() {
     assert_eq!(report.exit(), Exit::Clean);
 }
 
-/// The contract of DESIGN.md §5.
+/// The contract: docs/OUTPUT.md.
 #[test]
 fn json_keeps_the_contract() {
     let report = report_of(&Fake::new(MP), 50, "json");
@@ -58,7 +58,7 @@ fn json_keeps_the_contract() {
     for key in ["program", "arch", "engine", "model", "strategy"] {
         assert!(json[key].is_string(), "{key}");
     }
-    for key in ["history", "k", "k_com", "seed", "executions", "buggy_executions", "elapsed_s"] {
+    for key in ["depth", "history", "k", "k_com", "seed", "executions", "buggy_executions", "elapsed_s"] {
         assert!(json[key].is_number(), "{key}");
     }
     assert_eq!(
@@ -126,6 +126,9 @@ fn junit() {
     insta::assert_snapshot!(written(&report, ReportFormat::Junit));
     let clean = written(&report_of(&Fake::new(MP_RIGHT), 5, "junit-clean"), ReportFormat::Junit);
     assert!(clean.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{clean}");
+    let fake = Fake { refuses_from: 0, ..Fake::new(MP) };
+    let error = written(&report_of(&fake, 5, "junit-error"), ReportFormat::Junit);
+    assert!(error.contains("<testcase name=\"wmtrace\" classname=\"/opt/fake\">"), "{error}");
 }
 
 /// What SARIF 2.1.0 demands of the properties that are used: §3.13, 3.14, 3.18, 3.20, 3.27, 3.28.

@@ -24,14 +24,19 @@ fn demonstration() {
 /// A program with a bug, twice into the same folder: the second time nothing is run again. Then another program.
 #[test]
 fn application() {
-    let out = directory("app");
+    let out = directory("app").join("its folder");
     let _ = std::fs::remove_dir_all(&out);
     let words = ["-n", "3", "-o", out.to_str().unwrap(), "/bin/false"];
     let run = || script("app", env!("CARGO_BIN_EXE_wmtrace"), &words);
     let (first, second) = (run(), run());
     let text = String::from_utf8_lossy(&first.stdout).into_owned();
     assert_eq!(first.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&first.stderr));
-    assert!(text.contains("exit") && text.contains("explain"), "{text}");
+    // What is shown can be pasted.
+    assert!(
+        text.contains("exit")
+            && text.contains(r"its\ folder/recordings/auto-pctwm-1/false-exit-1-1-0.wmtrec"),
+        "{text}"
+    );
     assert_eq!((second.status.code(), second.stdout), (Some(1), first.stdout));
     let broken = script("app", "/bin/true", &words);
     assert_eq!(broken.status.code(), Some(1), "what is there is not run again");

@@ -1,6 +1,6 @@
 //! Whatever happens to wmtrace or is given to it: no process is left, no file is broken, and errors are one line.
 
-use crate::build::{GNU_O2, compile};
+use crate::build::{CROSS, GNU_O2, STATIC, compile};
 use crate::run::{Directory, Report, eventually, executions, start};
 use crate::source::{Source, Variant};
 use nix::sys::signal::{Signal, kill};
@@ -187,4 +187,51 @@ fn broken_recordings_are_refused() {
         bytes[at] ^= 0x55;
         refused(&replay(&directory.file("flipped", bytes)), 2, "flipped");
     }
+}
+
+/// The kernel would say "no such file", and leave open which.
+#[test]
+fn a_recording_whose_directory_is_gone_says_so() {
+    let directory = Directory::new("gone");
+    let built = Source::named("verdicts/race.cpp").build(Variant::Buggy, GNU_O2);
+    let there = directory.path.join("there");
+    std::fs::create_dir(&there).unwrap();
+    let words = ["-n", "100", "-o", "../out", built.path.to_str().unwrap()];
+    let tested = directory.wmtrace(&words).current_dir(&there).output().unwrap();
+    assert_eq!(tested.status.code(), Some(1));
+    std::fs::remove_dir(&there).unwrap();
+    let replay = directory.wmtrace(&["replay"]).arg(&directory.recordings()[0]).output().unwrap();
+    refused(&replay, 2, "there: the directory that the recorded execution ran in is not there any more");
+}
+
+/// Whatever `--qemu` names, it has not run the program.
+#[test]
+fn what_is_no_emulator_is_refused() {
+    let directory = Directory::new("no-qemu");
+    let built = Source::named("verdicts/exit.c").build(Variant::Right, CROSS);
+    for (qemu, status, says) in [
+        ("/bin/true", 3, "qemu did not start the program, and said: nothing"),
+        ("/bin/nothing", 2, "--qemu /bin/nothing: no such file"),
+        ("/etc/passwd", 2, "cannot run /etc/passwd: Permission denied"),
+    ] {
+        let words = ["-n", "1", "--qemu", qemu, "--", built.path.to_str().unwrap()];
+        refused(&directory.wmtrace(&words).output().unwrap(), status, says);
+    }
+}
+
+/// A segment where there is no memory for programs: the kernel notices too late for `execve` to fail, and kills.
+#[test]
+fn what_the_kernel_cannot_load_is_refused() {
+    let directory = Directory::new("unloadable");
+    let built = Source::named("verdicts/exit.c").build(Variant::Right, STATIC);
+    let mut elf = std::fs::read(built.path).unwrap();
+    let number = |at: usize| usize::from(u16::from_le_bytes([elf[at], elf[at + 1]]));
+    let table = u64::from_le_bytes(elf[32..40].try_into().unwrap()) as usize;
+    let headers = (0..number(56)).map(|index| table + 56 * index);
+    let load = headers.into_iter().find(|&at| elf[at..at + 4] == [1, 0, 0, 0]).expect("PT_LOAD");
+    // The upper bytes of its address.
+    elf[load + 16 + 5] = 0xff;
+    let path = directory.file("unloadable", &elf);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    is_refused(&directory, &path, "the kernel cannot load it");
 }

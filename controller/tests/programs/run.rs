@@ -174,6 +174,10 @@ impl Report {
     fn breaks_contract(&self) -> Vec<&'static str> {
         let words = ["program", "arch", "engine", "model", "strategy"];
         let numbers = [
+            "depth",
+            "history",
+            "k",
+            "k_com",
             "seed",
             "executions",
             "buggy_executions",
@@ -188,7 +192,9 @@ impl Report {
         broken.extend((self.0["schema"] != 1).then_some("schema"));
         for bug in self.0["bugs"].as_array().into_iter().flatten() {
             broken.extend(["kind", "message", "recording"].into_iter().filter(|key| !bug[*key].is_string()));
-            broken.extend(["count", "first_execution"].into_iter().filter(|key| !bug[*key].is_number()));
+            broken.extend(
+                ["count", "first_execution", "depth"].into_iter().filter(|key| !bug[*key].is_number()),
+            );
             broken.extend((!bug["sites"].is_array()).then_some("sites"));
             broken.extend((bug["certified"] != true).then_some("certified"));
         }

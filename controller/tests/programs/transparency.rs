@@ -1,6 +1,6 @@
 //! Programs that everybody has do under wmtrace what they do alone. They write files, which are compared.
 
-use crate::build::{Built, MUSL_STATIC};
+use crate::build::{Built, GNU_O2, MUSL_STATIC};
 use crate::run::{Directory, executions, feed};
 use crate::source::{Source, Variant};
 
@@ -182,5 +182,19 @@ fn what_is_compared_does_not_differ_by_itself() {
     for case in [PIGZ, PBZIP2, XZ, SQLITE3, PYTHON3, BASH] {
         let [first, second] = [(); 2].map(|()| alone(case.program, case.args, case.files, case.made));
         assert!(first == second, "{}", case.program);
+    }
+}
+
+/// A program is called by the name that was typed, as a shell would call it; and in a replay by the same.
+#[test]
+fn a_program_knows_the_name_that_it_was_called_by() {
+    let directory = Directory::new("name");
+    let built = Source::named("odd/tells_its_name.c").build(Variant::Buggy, GNU_O2);
+    std::fs::copy(&built.path, directory.path.join("tells")).unwrap();
+    let output = directory.wmtrace(&["-n", "1", "-o", "out", "./tells"]).output().unwrap();
+    let replay = directory.wmtrace(&["replay"]).arg(&directory.recordings()[0]).output().unwrap();
+    for shown in [&output.stdout, &replay.stdout] {
+        let text = String::from_utf8_lossy(shown);
+        assert!(text.contains("| called ./tells\n"), "{text}");
     }
 }

@@ -34,7 +34,9 @@ impl<S: Strategy> Run<'_, S> {
         let pc = thread.regs.pc;
         let callers: Vec<u64> = callers.into_iter().filter(|&ret| self.is_managed(ret)).collect();
         // An entry of the procedure linkage table is nobody's code.
-        let import = matches!(self.engine.files.gates[thread.gate].kind, Kind::Import(_));
+        // (One that has come to no gate yet is still the emulator's.)
+        let gate = self.engine.files.gates.get(thread.gate);
+        let import = gate.is_some_and(|gate| matches!(gate.kind, Kind::Import(_)));
         let elsewhere = import || !self.is_managed(pc);
         let mut stack = StackId::default();
         for &ret in callers.iter().skip(usize::from(elsewhere)).rev() {

@@ -91,7 +91,7 @@ impl Command {
         let args = program.args.iter().map(|arg| arg.as_bytes().to_vec());
         let env = program.env.iter();
         Command {
-            args: std::iter::once(path.clone()).chain(args).collect(),
+            args: std::iter::once(program.name.as_bytes().to_vec()).chain(args).collect(),
             env: env.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect(),
             path,
         }

@@ -73,6 +73,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                 Some((tid, Stop::Exited(_) | Stop::Killed(_))) if tid == process => {
                     return Err(EngineError::Os("a process was killed before it began".to_owned()));
                 }
+                Some((tid, Stop::Signal(signal))) => Stopped::new(tid).resume(Resume::Free, signal)?,
                 Some((tid, _)) => Stopped::new(tid).resume(Resume::Free, 0)?,
                 None if crate::os::interrupt::requested() => {
                     ptrace::kill(process);

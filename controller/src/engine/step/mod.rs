@@ -94,7 +94,7 @@ impl StepEngine {
             CString::new(bytes).map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
         };
         let path = string(self.program.path.as_os_str().as_bytes())?;
-        let mut args = vec![path.clone()];
+        let mut args = vec![string(self.program.name.as_bytes())?];
         for arg in &self.program.args {
             args.push(string(arg.as_bytes())?);
         }

@@ -19,6 +19,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
@@ -64,7 +65,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         process: Tid,
     ) -> Result<Run<'e, S>, EngineError> {
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
-        let first = Self::first_stop(process)?;
+        let first = Self::first_stop(process, &engine.program.path)?;
         let mut thread = Thread::new(process, id, FIRST_TID, first.regs()?);
         thread.stopped = Some(first);
         let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
@@ -104,13 +105,19 @@ impl<'e, S: Strategy> Run<'e, S> {
     }
 
     /// Waits for the stop of the new process after its `execve`.
-    fn first_stop(process: Tid) -> Result<Stopped, EngineError> {
+    fn first_stop(process: Tid, program: &Path) -> Result<Stopped, EngineError> {
         loop {
             match ptrace::wait_any(true) {
                 Some((tid, Stop::Exec)) if tid == process => return Ok(Stopped::new(tid)),
+                // Too late for `execve` to fail, there was no place for its segments.
+                Some((tid, Stop::Killed(libc::SIGSEGV | libc::SIGBUS))) if tid == process => {
+                    let what = format!("cannot run {}: the kernel cannot load it", program.display());
+                    return Err(EngineError::Input(what));
+                }
                 Some((tid, Stop::Exited(_) | Stop::Killed(_))) if tid == process => {
                     return Err(EngineError::Os("the program was killed before it began".to_owned()));
                 }
+                Some((tid, Stop::Signal(signal))) => Stopped::new(tid).resume(Resume::Free, signal)?,
                 Some((tid, _)) => Stopped::new(tid).resume(Resume::Free, 0)?,
                 None if crate::os::interrupt::requested() => return Err(EngineError::Interrupted),
                 None => {}
