@@ -6,6 +6,7 @@ use crate::engine::step::StepEngine;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::target::{self, Target};
 use std::path::Path;
+use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -69,6 +70,13 @@ impl Sites for RealEngine {
         match self {
             RealEngine::Step(engine) => engine.site(site),
             RealEngine::Gate(engine) => engine.site(site),
+        }
+    }
+
+    fn atomic(&self, site: Site) -> Atomic {
+        match self {
+            RealEngine::Step(engine) => engine.atomic(site),
+            RealEngine::Gate(engine) => engine.atomic(site),
         }
     }
 

@@ -236,6 +236,7 @@ impl Saved {
                 qemu: self.qemu.as_ref().map(|path| path.os().into()),
                 sysroot: self.sysroot.as_ref().map(|path| path.os().into()),
             },
+            verify: false,
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
         let rules = Rules { expect_exit: self.expect_exit, races };

@@ -12,9 +12,10 @@ use crate::engine::{End, ModuleInfo, Outcome, Sites};
 use crate::events::last_of_each;
 use std::collections::BTreeSet;
 use wmtrace_decoder::orders::Atomic;
-use wmtrace_model::axioms::{Violation, certify, certify_race};
+use wmtrace_model::axioms::{Violation, certify, certify_race, possible_races};
 use wmtrace_model::execution::{Access, Execution, Race};
 use wmtrace_model::machine::Finding;
+use wmtrace_model::op::ModelKind;
 
 /// Executions up to this many events are certified even if nothing is wrong with them: it costs next to nothing
 /// beside running them.
@@ -22,6 +23,9 @@ const CERTIFY_ALL: usize = 20_000;
 
 /// Events of each thread that a bug keeps.
 const LAST_EVENTS: usize = 24;
+
+/// Races of accesses that may be plain, of one execution.
+const MOST_POSSIBLE: usize = 16;
 
 /// What counts as a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +77,7 @@ pub(crate) fn judge(
     for finding in ended.findings {
         judge.finding(finding)?;
     }
+    judge.races_of_unsure()?;
     judge.end()?;
     if !judge.found.is_empty() || ended.execution.events.len() <= CERTIFY_ALL {
         certify(ended.execution).map_err(Defect::Certificate)?;
@@ -122,6 +127,34 @@ impl Judge<'_> {
         let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
+        }
+        Ok(())
+    }
+
+    /// Accesses of which nobody knows whether they are atomic are taken for atomic. If they are plain, some race: that is
+    /// worth a warning where it can be said which lines to look at. (Without debug information every access is like that.)
+    fn races_of_unsure(&mut self) -> Result<(), Defect> {
+        let execution = self.ended.execution;
+        let asked = self.rules.races == Races::Auto && execution.model == ModelKind::C11;
+        if !asked || execution.events.len() > CERTIFY_ALL {
+            return Ok(());
+        }
+        let sites = self.sites;
+        let is_unsure = |site| sites.atomic(site) == Atomic::Unsure;
+        let races = possible_races(execution, &is_unsure, MOST_POSSIBLE).map_err(Defect::Certificate)?;
+        if !races.is_empty() {
+            self.modules = sites.modules();
+        }
+        for race in races {
+            let sides = [self.side(&race.first), self.side(&race.second)];
+            if !sides.iter().all(|side| side.place().is_some_and(|place| place.line != 0)) {
+                continue;
+            }
+            let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
+            self.add(Kind::Race, true, sides.into(), "", message, Some(&race));
+            if self.found.last().is_some_and(|it| it.detail.is_some()) {
+                certify_race(execution, &race).map_err(Defect::Certificate)?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use wmtrace_model::plan::Planned;
 use wmtrace_model::recording::Recording;
 
+/// Races that are only possible, in a report: who wants to see more asks for them.
+const MOST_POSSIBLE: usize = 16;
+
 pub(super) struct Merger<'a> {
     setup: &'a Setup,
     order: &'a Order,
@@ -44,6 +47,10 @@ impl<'a> Merger<'a> {
             let known = self.places.get(&(occurrence.possible, occurrence.key.clone()));
             if let Some(&place) = known {
                 list[place].count += 1;
+                continue;
+            }
+            if occurrence.possible && list.len() == MOST_POSSIBLE {
+                self.campaign.more_possible = true;
                 continue;
             }
             // The first occurrence of all is the first of its worker: it has details.

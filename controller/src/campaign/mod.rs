@@ -4,6 +4,7 @@
 //! program, the options and the seed, and neither on the number of workers nor on who was faster.
 
 pub(crate) mod blame;
+mod causes;
 pub(crate) mod command;
 pub(crate) mod judge;
 mod merge;
@@ -96,6 +97,8 @@ pub(crate) struct Campaign {
     pub(crate) bugs: Vec<Bug>,
     /// Races that are none if an access is atomic after all.
     pub(crate) possible: Vec<Bug>,
+    /// There are more of them than are kept.
+    pub(crate) more_possible: bool,
     /// Of the last execution.
     pub(crate) parameters: Option<Parameters>,
     pub(crate) warnings: Vec<String>,
@@ -128,6 +131,7 @@ pub(crate) fn run<L: Launch>(
         events: 0,
         bugs: Vec::new(),
         possible: Vec::new(),
+        more_possible: false,
         parameters: None,
         warnings: Vec::new(),
         stop: Stop::Failed,

@@ -53,6 +53,7 @@ impl Setup {
             timeout: options.timeout,
             entropy: options.seed,
             emulator: options.emulator.clone(),
+            verify: options.verify,
         };
         let program = Program {
             path,

@@ -181,7 +181,10 @@ fn verify_finds_what_is_not_under_control() {
     let Some(Failure::Difference(difference)) = found.failure else { panic!("{found:?}") };
     assert_eq!((difference.execution, found.executions), (2, 2));
     assert!(difference.event.is_some());
-    assert!(difference.what.contains("observation") && difference.what.contains(" at fake"), "{difference}");
+    assert!(
+        difference.what.contains("the system call read of t") && difference.what.contains(" at fake"),
+        "{difference}"
+    );
 }
 
 #[test]

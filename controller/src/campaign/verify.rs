@@ -1,6 +1,8 @@
 //! `--verify`: whether two runs with the same choices are the same execution. If not, something that the program can
 //! observe is not under control.
 
+use super::causes;
+use crate::engine::journal::{Journal, Observation};
 use crate::engine::{End, Outcome, Sites};
 use crate::events;
 use std::fmt;
@@ -9,12 +11,12 @@ use wmtrace_model::machine::Finding;
 use wmtrace_model::plan::Planned;
 
 /// What is compared of an execution.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    execution: Execution,
+    pub(super) execution: Execution,
     findings: Vec<Finding>,
     end: End,
-    trace: Vec<u64>,
+    pub(super) journal: Journal,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
@@ -25,10 +27,15 @@ impl Seen {
             execution: execution.clone(),
             findings: findings.to_vec(),
             end: outcome.end.clone(),
-            trace: outcome.trace.clone(),
+            journal: outcome.journal.clone(),
             stdout: outcome.stdout.clone(),
             stderr: outcome.stderr.clone(),
         }
+    }
+
+    /// What makes another execution if it differs.
+    fn observations(&self) -> Vec<&Observation> {
+        self.journal.observations.iter().filter(|it| it.what.counts()).collect()
     }
 }
 
@@ -37,14 +44,20 @@ impl Seen {
 pub(crate) struct Difference {
     pub(crate) execution: u64,
     pub(crate) seed: u64,
-    /// The event, if events differ.
+    /// The event, if events differ, or the one before which something else does.
     pub(crate) event: Option<u32>,
     pub(crate) what: String,
+    /// What is not under control and may be the cause.
+    pub(crate) causes: Vec<String>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "execution {} run twice with the same choices: {}", self.execution, self.what)
+        write!(f, "execution {} run twice with the same choices: {}", self.execution, self.what)?;
+        if !self.causes.is_empty() {
+            write!(f, "; likely cause: {}", self.causes.join("; "))?;
+        }
+        Ok(())
     }
 }
 
@@ -56,7 +69,8 @@ pub(crate) fn compare(
     sites: &dyn Sites,
 ) -> Option<Difference> {
     let (event, what) = difference(first, second, sites)?;
-    Some(Difference { execution: planned.index, seed: planned.seed, event, what })
+    let causes = causes::of(first, second, event, sites);
+    Some(Difference { execution: planned.index, seed: planned.seed, event, what, causes })
 }
 
 fn difference(first: &Seen, second: &Seen, sites: &dyn Sites) -> Option<(Option<u32>, String)> {
@@ -65,16 +79,15 @@ fn difference(first: &Seen, second: &Seen, sites: &dyn Sites) -> Option<(Option<
     let cut = [first, second].iter().any(|seen| seen.end == End::TimedOut);
     let whole = |at: &usize, shorter: usize| !cut || *at < shorter;
     let events = first_difference(a, b).filter(|at| whole(at, a.len().min(b.len())));
-    let shorter = first.trace.len().min(second.trace.len());
-    let traces = first_difference(&first.trace, &second.trace).filter(|at| whole(at, shorter));
-    // A result of a system call differs before the events that depend on it do. Whether the engine has as many
-    // entries as events is its own business: positions are compared only if so.
-    let comparable = first.trace.len() == a.len() && second.trace.len() == b.len();
-    let earlier = |at: &usize| events.is_none_or(|event| comparable && *at < event);
-    if let Some(at) = traces.filter(earlier) {
-        let place = (comparable && at < a.len()).then(|| format!(" ({})", show(&first.execution, at, sites)));
-        let what = format!("observation {at} of the program differs{}", place.unwrap_or_default());
-        return Some((comparable.then_some(at as u32), what));
+    let (x, y) = (first.observations(), second.observations());
+    let observed = first_difference(&x, &y).filter(|at| whole(at, x.len().min(y.len())));
+    // What the kernel says differs before the events that depend on it do.
+    if let Some(at) = observed {
+        let pair = [x.get(at).copied(), y.get(at).copied()];
+        let before = pair.iter().flatten().map(|it| it.events).min().unwrap_or(0);
+        if events.is_none_or(|event| before as usize <= event) {
+            return Some((Some(before), causes::observed(pair, sites)));
+        }
     }
     if let Some(at) = events {
         let side = |seen: &Seen| match seen.execution.events.len() {
@@ -110,7 +123,7 @@ fn show(execution: &Execution, at: usize, sites: &dyn Sites) -> String {
 }
 
 /// The first index at which the two differ, or one of them ends.
-fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
+pub(super) fn first_difference<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
     let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     (common < a.len().max(b.len())).then_some(common)
 }

@@ -1,6 +1,7 @@
 //! What engines with a fork server share: what an execution has found out until it was copied, and what may be copied.
 
 use super::execution::Course;
+use super::journal::Journal;
 use super::time::Clock;
 use super::world::Streams;
 use super::{EngineError, EngineOptions};
@@ -14,7 +15,7 @@ pub(super) struct Moment {
     dumpable: u64,
     expects_signals: bool,
     warnings: Vec<String>,
-    trace: Vec<u64>,
+    journal: Option<Journal>,
     stdin: u64,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
@@ -28,7 +29,7 @@ impl Moment {
             dumpable: course.dumpable,
             expects_signals: course.expects_signals,
             warnings: course.warnings.clone(),
-            trace: course.trace.clone(),
+            journal: course.journal.clone(),
             stdin: streams.stdin.stream_position().unwrap_or(0),
             stdout,
             stderr,
@@ -50,7 +51,7 @@ impl Moment {
             dumpable: self.dumpable,
             expects_signals: self.expects_signals,
             warnings: self.warnings,
-            trace: self.trace,
+            journal: self.journal,
             ..Course::new(self.clock, options)
         })
     }

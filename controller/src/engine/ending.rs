@@ -24,8 +24,8 @@ pub(super) trait Ending: Execution {
         let (stdout, stderr, truncated) = it.streams.collect();
         let threads = if matches!(end, End::Exited(_) | End::Abandoned) { Vec::new() } else { threads };
         let warnings = std::mem::take(&mut it.course.warnings);
-        let trace = std::mem::take(&mut it.course.trace);
-        Ok(Outcome { end, threads, stdout, stderr, truncated, warnings, trace })
+        let journal = it.course.journal.take().unwrap_or_default();
+        Ok(Outcome { end, threads, stdout, stderr, truncated, warnings, journal })
     }
 
     /// Ends every process of this execution, and waits for their ends.

@@ -5,6 +5,7 @@
 //! runtime's functions mean something to the model ([`super::library`]). That code is written once, over [`Execution`].
 
 use super::calls::Told;
+use super::journal::Journal;
 use super::modules::Module;
 use super::sites::{SiteTable, StackId, What};
 use super::thread::{Mode, Pending, Thread};
@@ -35,7 +36,8 @@ pub(super) struct Course {
     /// Processes that the program has made; they run natively.
     pub(super) children: HashSet<Tid>,
     pub(super) warnings: Vec<String>,
-    pub(super) trace: Vec<u64>,
+    /// What `--verify` compares.
+    pub(super) journal: Option<Journal>,
     pub(super) end: Option<End>,
     /// How often a thread has run for long without an operation.
     pub(super) turns: u64,
@@ -67,7 +69,7 @@ impl Course {
             heap: HashMap::new(),
             children: HashSet::new(),
             warnings: Vec::new(),
-            trace: Vec::new(),
+            journal: options.verify.then(Journal::default),
             end: None,
             turns: 0,
             steps: 0,
@@ -105,11 +107,6 @@ impl Course {
     /// What has been going on since then was wmtrace reading files, which may be large: not the program's time.
     pub(super) fn not_counted(&mut self, since: Instant) {
         self.deadline += since.elapsed();
-    }
-
-    /// What a system call has returned, as far as it is the same each time.
-    pub(super) fn returned(&mut self, call: u64, result: u64) {
-        self.trace.push(mix(mix(0xca11, call), result));
     }
 }
 
@@ -184,6 +181,12 @@ pub(super) trait Execution: Sized {
     /// Threads that were away in the kernel and are back run again.
     fn look_for_returned(&mut self) -> Result<(), EngineError>;
 
+    /// Whether the program's code is under the model now, not before its first thread or after its last one.
+    fn is_watched(&self) -> bool;
+
+    /// Where the thread is while it is not; nothing if that is not known.
+    fn site_unwatched(&mut self, index: usize) -> Option<Site>;
+
     /// The site of something that the thread does, or has done by a library.
     fn site_here(&mut self, index: usize, what: What) -> Site {
         let (pc, stack) = self.here(index);
@@ -238,12 +241,7 @@ pub(super) trait Execution: Sized {
 
     /// The operation has happened.
     fn retired(&mut self, id: ThreadId, read: u128, written: u128) -> Result<(), EngineError> {
-        let mut hash = mix(u64::from(id.0) + 1, read as u64);
-        hash = mix(hash, (read >> 64) as u64);
-        hash = mix(hash, written as u64);
-        let it = self.parts();
-        it.course.trace.push(mix(hash, (written >> 64) as u64));
-        Ok(it.machine.retired(id, read, written)?)
+        Ok(self.parts().machine.retired(id, read, written)?)
     }
 
     /// Under PSO and PSLO: everything that the thread has stored becomes visible.

@@ -1,6 +1,7 @@
 //! An engine for tests: runs a litmus program on the model's `sim`, and pretends that it is a process. A condition that
 //! holds at the end is a failed assertion.
 
+use super::journal::{Journal, Observation, Observed};
 use super::{
     End, Engine, EngineError, EngineOptions, Location, ModuleInfo, Outcome, Program, SiteInfo, Sites,
     ThreadState,
@@ -98,10 +99,13 @@ impl Engine for FakeEngine<'_> {
             End::Exited(_) => Vec::new(),
             _ => (0..fake.program.threads.len()).map(|index| self.state(index)).collect(),
         };
-        let mut trace: Vec<u64> =
-            machine.execution().events.iter().map(|event| event.site.0.into()).collect();
-        if let (true, Some(last)) = (number >= fake.random_from, trace.last_mut()) {
-            *last ^= number << 40;
+        // A system call at the place of the last event, whose result is the same each time or not.
+        let mut journal = Journal::default();
+        if let Some(last) = machine.execution().events.last() {
+            let result = if number >= fake.random_from { number } else { 0 };
+            let what = Observed::Call { number: libc::SYS_read as u64, result };
+            let (events, thread) = (machine.execution().events.len() as u32 - 1, last.thread);
+            journal.observations.push(Observation { events, thread, site: Some(last.site), what });
         }
         Ok(Outcome {
             end,
@@ -110,7 +114,7 @@ impl Engine for FakeEngine<'_> {
             stderr: stderr.as_bytes().to_vec(),
             truncated: false,
             warnings: Vec::new(),
-            trace,
+            journal,
         })
     }
 
@@ -156,6 +160,10 @@ impl Sites for FakeEngine<'_> {
             },
             op,
         }
+    }
+
+    fn atomic(&self, site: Site) -> Atomic {
+        self.site(site).atomic
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

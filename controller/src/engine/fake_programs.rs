@@ -111,6 +111,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             timeout: Duration::from_secs(10),
             entropy: 1,
             emulator: super::Emulator::default(),
+            verify: false,
         },
         rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto },
         max_events: 1000,

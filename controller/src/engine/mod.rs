@@ -16,6 +16,7 @@ pub(crate) mod fake_programs;
 mod flight;
 mod futex;
 pub(crate) mod gate;
+pub(crate) mod journal;
 mod library;
 mod modules;
 mod schedule;
@@ -29,6 +30,8 @@ mod time;
 mod timeouts;
 mod unwind;
 mod world;
+
+pub(crate) use syscalls::name as syscall_name;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -70,6 +73,8 @@ pub(crate) struct EngineOptions {
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
     pub(crate) entropy: u64,
     pub(crate) emulator: Emulator,
+    /// Whether executions are compared, and a [`journal::Journal`] is kept.
+    pub(crate) verify: bool,
 }
 
 impl EngineOptions {
@@ -104,6 +109,8 @@ pub(crate) trait Engine: Sites {
 pub(crate) trait Sites {
     /// Everything that is known of a site.
     fn site(&self, site: Site) -> SiteInfo;
+    /// Whether what happens there is atomic: the same as above, and quick.
+    fn atomic(&self, site: Site) -> Atomic;
     /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
     fn modules(&self) -> Vec<ModuleInfo>;
 }
@@ -189,9 +196,8 @@ pub(crate) struct Outcome {
     pub(crate) truncated: bool,
     /// What was not supported or not under control, each once, in words.
     pub(crate) warnings: Vec<String>,
-    /// A running hash of everything that the program could observe (results of system calls, values read): two
-    /// executions that are the same have the same, and `--verify` compares them event by event.
-    pub(crate) trace: Vec<u64>,
+    /// What the program has observed beside its own accesses, if executions are compared.
+    pub(crate) journal: journal::Journal,
 }
 
 /// A thread at the end of an execution.

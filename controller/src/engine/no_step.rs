@@ -1,6 +1,7 @@
 //! In the place of the step engine on machines that do not run x86-64's programs.
 
 use super::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -29,6 +30,10 @@ impl Engine for StepEngine {
 
 impl Sites for StepEngine {
     fn site(&self, _: Site) -> SiteInfo {
+        match *self {}
+    }
+
+    fn atomic(&self, _: Site) -> Atomic {
         match *self {}
     }
 

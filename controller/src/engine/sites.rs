@@ -145,6 +145,11 @@ impl SiteTable {
         })
     }
 
+    /// Whether the access at a site is atomic.
+    pub(super) fn atomic(&self, site: Site) -> Atomic {
+        self.sites.get(site.0 as usize).map_or(Atomic::Unsure, |entry| entry.what.atomic)
+    }
+
     /// Everything that is known of a site.
     pub(super) fn info(&self, site: Site) -> SiteInfo {
         let Some(entry) = self.sites.get(site.0 as usize) else {

@@ -4,7 +4,7 @@ use super::thread::Syscall;
 use crate::os::calls;
 
 /// The name of a system call.
-pub(super) fn name(number: u64) -> String {
+pub(crate) fn name(number: u64) -> String {
     match syscalls::Sysno::new(number as usize) {
         Some(call) => call.name().to_owned(),
         None => format!("system call {number}"),

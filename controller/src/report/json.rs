@@ -54,6 +54,7 @@ pub(super) fn report(report: &CampaignReport) -> Value {
                 "seed": difference.seed,
                 "event": difference.event,
                 "message": difference.what,
+                "causes": difference.causes,
             }),
             None => json!({"same": true}),
         };

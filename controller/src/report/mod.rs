@@ -29,6 +29,10 @@ use wmtrace_model::strategy::StrategyKind;
 const ONE_THREAD: &str = "there was never a second thread, so that nothing was tested (other processes that the program \
                           starts run natively)";
 
+/// Of warnings, a few are enough to see what kind they are.
+const MORE_POSSIBLE: &str = "there are more possible races than are shown: --races on calls all of them bugs, debug information \
+                             (-g, not -g1) or --orders tells which are none";
+
 /// What a campaign, or a replay, found.
 #[derive(Debug)]
 pub(crate) struct CampaignReport {
@@ -138,6 +142,9 @@ impl CampaignReport {
         self.bugs = campaign.bugs;
         self.possible = campaign.possible;
         self.warnings.extend(campaign.warnings);
+        if campaign.more_possible {
+            self.warnings.push(MORE_POSSIBLE.to_string());
+        }
         if let Some(parameters) = campaign.parameters {
             (self.k, self.k_com) = (parameters.k, parameters.k_com);
             if self.depth_schedule {

@@ -44,6 +44,64 @@ fn children_among_threads() {
     report.is_clean(20).unwrap();
 }
 
+/// What is not under control is named: the memory, the system call, the timer or the process, and the places. (Each of
+/// these programs differs in nearly every execution; a hundred of them would have to be the same, twice, by chance.)
+#[test]
+fn what_is_not_under_control_is_named() {
+    let table: [(&str, &[&str]); 8] = [
+        (
+            "shared_memory.c",
+            &["which is shared (0x", "a process made by t0 at shared_memory.c:22:", "(system call clone)"],
+        ),
+        (
+            "child_sleeps.c",
+            &[
+                "a process made by t0 at child_sleeps.c:24:",
+                "sleeps in real time (system call clock_nanosleep)",
+            ],
+        ),
+        (
+            "child_threads.c",
+            &["which is shared (0x", "made by t0 at child_threads.c:30:", "has threads of its own"],
+        ),
+        ("itimer.c", &["a timer in real time, set by t0 at itimer.c:26:", "(system call setitimer)"]),
+        ("timer_create.c", &["set by t0 at timer_create.c:29:", "(system call timer_settime)"]),
+        (
+            "timerfd.c",
+            &[
+                "the system call read of t1 at timerfd.c:14:",
+                "at timerfd.c:24:",
+                "(system call timerfd_settime)",
+            ],
+        ),
+        ("random_file.c", &["what the system call read wrote to memory for t1 at random_file.c:13:"]),
+        (
+            "random_instruction.cpp",
+            &["what native code returned to t1 at random_instruction.cpp:11:", "an instruction like RDRAND"],
+        ),
+    ];
+    for_each(
+        &table,
+        |(name, _)| (*name).to_owned(),
+        |(name, said)| {
+            let built = Source::named(&format!("uncontrolled/{name}")).build(Variant::Right, GNU_O2);
+            let directory = Directory::new("uncontrolled");
+            let output = directory.test("--verify -n 100 --keep-going", &built).output().unwrap();
+            let (errors, text) =
+                (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+            let report: serde_json::Value = serde_json::from_str(text.lines().last().unwrap_or_default())
+                .map_err(|error| format!("{error}: {text}{errors}"))?;
+            if report["verify"]["same"] != false || output.status.code() != Some(3) {
+                return Err(format!("no difference: {}", report["verify"]));
+            }
+            match said.iter().find(|part| !errors.contains(**part)) {
+                Some(part) => Err(format!("not named: {part}: {errors}")),
+                None => Ok(()),
+            }
+        },
+    );
+}
+
 /// An execution in which the engine does simple instructions by itself is the one in which the processor does them:
 /// `--verify` runs the second one of each pair like that.
 #[test]

@@ -1,7 +1,7 @@
 //! Programs whose memory orders nobody can tell: the debug information has none (C), and the source is gone.
 
 use crate::build::{Built, compile};
-use crate::run::{Directory, executions};
+use crate::run::{Directory, Report, executions};
 use std::path::PathBuf;
 
 /// Compiles text whose file is not there any more when it runs.
@@ -115,4 +115,63 @@ int main(void) {
     let report = directory.report("-n 60 --keep-going", &Built { path, args: Vec::new() }).unwrap();
     assert_eq!(report.value()["model"], "tso");
     report.is_clean(60).unwrap();
+}
+
+/// Of an access to a variable whose type is not known (`-g1`), and whose line has no atomic word, nobody knows whether it is
+/// atomic. Two of them that nothing orders are a warning that says where, and a bug for who asks for that. Not without any
+/// debug information: there, every access is like that.
+#[test]
+fn races_of_unsure_accesses_are_warnings() {
+    const TEXT: &str = r"
+#include <pthread.h>
+int shared, seen;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *writer(void *n) {
+    if (LOCKS) pthread_mutex_lock(&mutex);
+    shared = 1;
+    if (LOCKS) pthread_mutex_unlock(&mutex);
+    return n;
+}
+static void *reader(void *n) {
+    if (LOCKS) pthread_mutex_lock(&mutex);
+    seen = shared;
+    if (LOCKS) pthread_mutex_unlock(&mutex);
+    return n;
+}
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, writer, 0);
+    pthread_create(&u, 0, reader, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return 0;
+}
+";
+    let directory = Directory::new("possible");
+    let source = directory.file("possible.c", TEXT);
+    let lines = |report: &Report| -> Vec<Vec<u64>> {
+        let warnings = report.value()["warnings"].as_array().unwrap().iter();
+        let possible = warnings.filter(|warning| warning["kind"] == "possible_race");
+        let lines = |race: &serde_json::Value| {
+            race["sites"].as_array().unwrap().iter().map(|site| site["line"].as_u64().unwrap()).collect()
+        };
+        possible.map(lines).collect()
+    };
+    let run = |flags: &[&'static str], options: &str| {
+        let path = compile("gcc", &[&["-O1", "-pthread"], flags].concat(), &source, TEXT);
+        let options = format!("--model c11 -n 40 --keep-going {options}");
+        directory.report(&options, &Built { path, args: Vec::new() }).unwrap()
+    };
+    let unlocked = run(&["-g1", "-DLOCKS=0"], "");
+    unlocked.is_clean(40).unwrap();
+    let [race] = &lines(&unlocked)[..] else { panic!("{:?}", unlocked.value()["warnings"]) };
+    assert!(race.contains(&7) && race.contains(&13), "{race:?}");
+    assert_eq!(run(&["-g1", "-DLOCKS=0"], "--races on").bugs()[0]["kind"], "race");
+    let quiet: [(&[&str], &str); 3] =
+        [(&["-g1", "-DLOCKS=1"], ""), (&["-g1", "-DLOCKS=0"], "--races off"), (&["-s", "-DLOCKS=0"], "")];
+    for (flags, options) in quiet {
+        let report = run(flags, options);
+        report.is_clean(40).unwrap();
+        assert_eq!(lines(&report), Vec::<Vec<u64>>::new(), "{flags:?} {options}");
+    }
 }

@@ -22,6 +22,7 @@ mod mo;
 mod race;
 mod sc;
 mod threads;
+mod unsure;
 mod violation;
 
 #[cfg(test)]
@@ -30,7 +31,8 @@ mod tests;
 pub use violation::{Coherence, Defect, NoConflict, Violation};
 
 use crate::execution::{EventId, Execution, Race};
-use crate::op::ModelKind;
+use crate::op::{ModelKind, Site};
+use alloc::vec::Vec;
 
 /// Graph nodes are numbered with `u32`: up to 7 per event and 1 for each of its 16 bytes, for the SC axiom.
 const MAX_EVENTS: usize = 1 << 27;
@@ -53,6 +55,17 @@ pub fn certify(execution: &Execution) -> Result<(), Violation> {
 pub fn certify_race(execution: &Execution, race: &Race) -> Result<(), Violation> {
     in_range(execution)?;
     race::certify(execution, race)
+}
+
+/// Races of accesses that may be plain, `most` at most: none of them is one if the accesses are atomic after all. Each
+/// passes [`certify_race`].
+pub fn possible_races(
+    execution: &Execution,
+    is_unsure: &dyn Fn(Site) -> bool,
+    most: usize,
+) -> Result<Vec<Race>, Violation> {
+    in_range(execution)?;
+    unsure::races(execution, is_unsure, most)
 }
 
 fn in_range(execution: &Execution) -> Result<(), Violation> {

@@ -47,6 +47,7 @@ use crate::os::tick::Tick;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use wmtrace_decoder::effect::Arch;
+use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -167,6 +168,10 @@ impl Engine for GateEngine {
 impl Sites for GateEngine {
     fn site(&self, site: Site) -> SiteInfo {
         self.sites.info(site)
+    }
+
+    fn atomic(&self, site: Site) -> Atomic {
+        self.sites.atomic(site)
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

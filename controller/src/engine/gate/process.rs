@@ -283,6 +283,9 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Signal(signal) => signal,
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                if let Some(journal) = &mut self.course.journal {
+                    journal.child_makes(tid, child, matches!(stop, Stop::Clone(_)));
+                }
                 self.inherits(child, tid);
                 if self.course.children.len() > MAX_CHILDREN {
                     self.course.end = Some(End::Killed { signal: libc::SIGKILL, thread: None, fault: None });

@@ -7,7 +7,7 @@ use crate::engine::calls::Told;
 use crate::engine::execution::{Execution, Parts};
 use crate::engine::sites::StackId;
 use crate::os::proc::Mapping;
-use wmtrace_model::op::How;
+use wmtrace_model::op::{How, Site};
 use wmtrace_model::strategy::Strategy;
 
 impl<S: Strategy> Execution for Run<'_, S> {
@@ -87,6 +87,14 @@ impl<S: Strategy> Execution for Run<'_, S> {
 
     fn wait_for_any(&mut self) -> Result<(), EngineError> {
         Run::wait_for_any(self)
+    }
+
+    fn is_watched(&self) -> bool {
+        self.watching
+    }
+
+    fn site_unwatched(&mut self, _: usize) -> Option<Site> {
+        None
     }
 
     fn look_for_returned(&mut self) -> Result<(), EngineError> {

@@ -4,9 +4,9 @@ use super::block::{Block, SIZE};
 use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::execution::Execution as _;
+use crate::engine::journal::{Noting as _, Observed};
 use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
-use crate::engine::time::mix;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
@@ -53,6 +53,9 @@ impl<S: Strategy> Run<'_, S> {
             }
             Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                if let Some(index) = index {
+                    self.note_child(index, child);
+                }
                 self.inherits(child, self.process);
                 stopped.resume(Resume::Free, 0)?;
                 self.introduced(child)
@@ -194,7 +197,7 @@ impl<S: Strategy> Run<'_, S> {
         if faults {
             self.threads[index].must_fault = false;
         } else {
-            self.course.trace.push(mix(0x516, signal as u64));
+            self.note(index, Observed::Signal(signal));
             self.give_back_returns(index);
         }
         self.new_state(index);

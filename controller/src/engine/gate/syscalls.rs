@@ -8,6 +8,7 @@ use crate::engine::answers::Answers as _;
 use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
+use crate::engine::journal::Noting as _;
 use crate::engine::library::LibraryCalls as _;
 use crate::engine::syscalls::{blocks, is_address, numbers, returns_number, touched};
 use crate::engine::thread::{FIRST_TID, Syscall};
@@ -163,12 +164,13 @@ impl<S: Strategy> Run<'_, S> {
 
     /// The system call does not happen: this is its result.
     pub(super) fn skip(&mut self, index: usize, result: u64) {
+        if let Some(call) = self.threads[index].syscall {
+            self.note_call(index, &call, result);
+        }
         let thread = &mut self.threads[index];
-        let number = thread.syscall.map_or(0, |call| call.number);
         thread.has_asked(thread.asked.len().saturating_sub(1));
         thread.regs.set_x(0, result);
         (thread.dirty, thread.slot) = (true, Some(Slot::Skip));
-        self.course.returned(number, result);
     }
 
     /// The kernel does it.
@@ -275,9 +277,13 @@ impl<S: Strategy> Run<'_, S> {
         }
         self.has_waited(index, &call, result);
         let shown = if is_address(call.number as i64) { 0 } else { result };
-        self.course.returned(call.number, shown);
+        self.note_call(index, &call, shown);
         if self.watching {
             self.takes_over(index, &call, failed);
+        }
+        if !failed && (self.watching || self.course.journal.is_some()) {
+            let ranges = self.touches(&call, result);
+            self.note_bytes(index, &call, ranges.as_deref());
         }
         if self.watching && !failed {
             let ranges = self.touches(&call, result);

@@ -32,7 +32,12 @@ impl<S: Strategy> Run<'_, S> {
             }
             match running {
                 None if !served => break,
-                Some(child) if proc::used(child, child) >= LONGEST => self.engine.restless = true,
+                Some(child) if proc::used(child, child) >= LONGEST || Instant::now() >= until => {
+                    self.engine.restless = true;
+                    if let Some(journal) = &mut self.course.journal {
+                        journal.child_runs_for_long(child);
+                    }
+                }
                 _ if Instant::now() >= until => self.engine.restless = true,
                 _ => {
                     self.parts().course.check_limits()?;

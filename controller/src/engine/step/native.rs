@@ -1,8 +1,10 @@
 //! Native code: the C runtime runs by itself until it stops, and every stop has a reason.
 
-use super::run::{Run, mix};
+use super::run::Run;
+use super::sites::What;
 use super::thread::Mode;
 use crate::engine::execution::Execution as _;
+use crate::engine::journal::{Begun, Noting as _, Observed};
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{Phase, Regs, Resume, Stop};
@@ -64,9 +66,31 @@ impl<S: Strategy> Run<'_, S> {
             self.warn(
                 "native code ran for long without a system call: others went on, at a moment that was left to chance",
             );
+            self.note_source(index, None, Begun::Interrupted);
             return self.let_others(index);
         }
-        self.dispatch(index, stop)
+        self.dispatch(index, stop)?;
+        if stop == Stop::Signal(libc::SIGTRAP) && self.course.journal.is_some() {
+            self.note_returned(index);
+        }
+        Ok(())
+    }
+
+    /// The thread has come from native code into managed code: what it brings with it is the result, mostly.
+    fn note_returned(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        let result = match &self.course.journal {
+            // Which numbers the processes have that it makes is nothing that it should care about.
+            Some(journal) if journal.is_process(thread.regs.rax) => 0,
+            _ => thread.regs.rax,
+        };
+        if self.sea.covers(thread.regs.rip)
+            && let Some((pc, stack)) = self.engine.sites.last_call(thread.calls_made)
+        {
+            let what = What::call("returns");
+            let site = self.engine.sites.site(pc, stack, what, &self.modules, String::new);
+            self.note_at(index, Some(site), Observed::Native(result));
+        }
     }
 
     /// A thread has stopped: whatever the reason is, is dealt with.
@@ -131,7 +155,7 @@ impl<S: Strategy> Run<'_, S> {
         thread.fault = (faults && info.si_code > 0).then(|| crate::os::ptrace::fault_address(&info));
         thread.signal_info = None;
         thread.signal = signal;
-        self.course.trace.push(mix(0x516, signal as u64));
+        self.note(index, Observed::Signal(signal));
         self.new_state(index);
         Ok(())
     }

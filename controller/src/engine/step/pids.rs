@@ -88,6 +88,9 @@ impl<S: Strategy> Run<'_, S> {
                 let mut regs = stopped.regs()?;
                 let args = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
                 let call = Syscall { number: regs.orig_rax, args };
+                if let Some(journal) = &mut self.course.journal {
+                    journal.child_calls(tid, call.number);
+                }
                 let translated = self.translate(&call, &mut regs);
                 if translated {
                     stopped.set_regs(&regs)?;

@@ -9,13 +9,14 @@ use super::thread::{FIRST_TID, Frame, Mode, Thread};
 use super::unwind;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::Execution as _;
+use crate::engine::journal::Noting as _;
 use crate::engine::{End, EngineError};
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::ops::Range;
 use std::time::Instant;
-use wmtrace_model::op::Addr;
+use wmtrace_model::op::{Addr, Site};
 use wmtrace_model::strategy::Strategy;
 
 pub(super) const LOOSE: &str =
@@ -162,6 +163,17 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
+    /// The place in managed code that has called what the thread is in, while nobody watches it.
+    pub(super) fn site_of_caller(&mut self, index: usize) -> Option<Site> {
+        let mappings = proc::mappings(self.process);
+        let modules = self.engine.library.modules(&mappings, &self.engine.options).ok()?;
+        let callers = unwind::callers(&self.threads[index].regs, &modules, &self.memory);
+        let managed = |at: u64| modules.iter().any(|module| module.binary.managed && module.contains(at));
+        let call = callers.iter().map(|caller| caller.ret.wrapping_sub(1)).find(|&call| managed(call))?;
+        let what = What::call("begins");
+        Some(self.engine.sites.site(call, StackId::default(), what, &modules, String::new))
+    }
+
     /// Whether all other threads have ended, and this one knows it.
     pub(super) fn is_alone(&mut self, index: usize) -> bool {
         self.threads[index].calls.is_empty() && self.others_are_over(index)
@@ -249,6 +261,10 @@ impl<S: Strategy> Run<'_, S> {
         shares_memory: bool,
     ) -> Result<(), EngineError> {
         self.course.children.insert(child);
+        self.note_child(index, child);
+        if let (true, Some(journal)) = (self.engine.restless, &mut self.course.journal) {
+            journal.child_runs_for_long(child);
+        }
         if self.course.children.len() > MAX_CHILDREN {
             self.course.end = Some(End::Killed {
                 signal: libc::SIGKILL,
@@ -309,6 +325,9 @@ impl<S: Strategy> Run<'_, S> {
             }
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                if let Some(journal) = &mut self.course.journal {
+                    journal.child_makes(tid, child, matches!(stop, Stop::Clone(_)));
+                }
                 if let Some(stop) = self.arrived.remove(&child) {
                     self.serve_child(child, stop)?;
                 }

@@ -13,6 +13,7 @@ pub(super) use super::time::mix;
 use crate::engine::answers::Answers as _;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::{Course, Execution as _};
+use crate::engine::journal::{Noting as _, Observed};
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError, Outcome};
 use crate::os::memory::ProcessMemory;
@@ -179,6 +180,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             thread.signal = signal;
             thread.signal_info = info;
             thread.fault = None;
+            self.note(index, Observed::Signal(signal));
             self.new_state(index);
         }
     }

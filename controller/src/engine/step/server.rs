@@ -79,7 +79,8 @@ impl<'e, S: Strategy> Run<'e, S> {
         self.skip(index, 0)?;
         let thread = &mut self.threads[index];
         thread.stopped.as_ref().expect("it has stopped").set_regs(&parked)?;
-        self.course.trace.pop();
+        // That the call was not made is nothing that the program sees.
+        self.course.journal.as_mut().and_then(|journal| journal.observations.pop());
         let moment = Moment {
             sea: self.sea.clone(),
             modules: self.modules.clone(),

@@ -8,7 +8,7 @@ use crate::engine::EngineError;
 use crate::engine::execution::{Execution, Parts};
 use crate::os::proc::{self, Mapping};
 use crate::os::ptrace;
-use wmtrace_model::op::How;
+use wmtrace_model::op::{How, Site};
 use wmtrace_model::strategy::Strategy;
 
 impl<S: Strategy> Execution for Run<'_, S> {
@@ -90,6 +90,14 @@ impl<S: Strategy> Execution for Run<'_, S> {
 
     fn wait_for_any(&mut self) -> Result<(), EngineError> {
         Run::wait_for_any(self)
+    }
+
+    fn is_watched(&self) -> bool {
+        !self.sea.is_empty()
+    }
+
+    fn site_unwatched(&mut self, index: usize) -> Option<Site> {
+        self.site_of_caller(index)
     }
 
     fn look_for_returned(&mut self) -> Result<(), EngineError> {

@@ -8,6 +8,7 @@ use crate::engine::answers::Answers as _;
 use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
+use crate::engine::journal::Noting as _;
 use crate::engine::syscalls::{blocks, is_address, touched};
 use crate::os::ptrace::{self, Resume, Stop};
 use crate::os::{Tid, proc};
@@ -63,8 +64,9 @@ impl<S: Strategy> Run<'_, S> {
 
     /// The system call does not happen: this is its result.
     pub(super) fn skip(&mut self, index: usize, result: u64) -> Result<(), EngineError> {
-        let number = self.threads[index].syscall.map_or(0, |call| call.number);
-        self.course.returned(number, result);
+        if let Some(call) = self.threads[index].syscall {
+            self.note_call(index, &call, result);
+        }
         let thread = &mut self.threads[index];
         thread.regs.orig_rax = u64::MAX;
         thread.regs.rax = result;
@@ -153,9 +155,13 @@ impl<S: Strategy> Run<'_, S> {
         }
         self.has_waited(index, &call, result);
         let shown = if is_address(call.number as i64) { 0 } else { result };
-        self.course.returned(call.number, shown);
+        self.note_call(index, &call, shown);
         if !self.sea.is_empty() {
             self.takes_over(index, &call, failed);
+        }
+        if !failed && (!self.sea.is_empty() || self.course.journal.is_some()) {
+            let ranges = touched(&call, result, &|at| self.memory.read_u64(at));
+            self.note_bytes(index, &call, ranges.as_deref());
         }
         if !self.sea.is_empty() && !failed {
             let ranges = touched(&call, result, &|at| self.memory.read_u64(at));

@@ -8,6 +8,7 @@ mod naive;
 mod race;
 mod random;
 mod record;
+mod unsure;
 
 use super::{Coherence, Defect, NoConflict, Violation, certify, certify_race};
 use crate::execution::{Event, EventId, Execution, Label, Mo, Rf, Source};
