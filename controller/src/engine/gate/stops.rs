@@ -205,12 +205,18 @@ impl<S: Strategy> Run<'_, S> {
     /// instruction that has run is yet to be performed: the other parts have been.
     pub(super) fn signal_first(&mut self, index: usize) -> bool {
         let has_run = self.threads[index].flight.as_ref().is_some_and(|flight| flight.executed);
-        if has_run
-            || !self.course.expects_signals
-            || !proc::has_signal(self.process, self.threads[index].tid)
+        if has_run || !self.course.expects_signals || !proc::has_signal(self.process, self.threads[index].tid)
         {
             return false;
         }
+        // Once for each operation: where a timer is faster than its handler, nothing else would ever happen.
+        let thread = &mut self.threads[index];
+        let here = Some((thread.gate, thread.regs.sp()));
+        if thread.put_off == here {
+            thread.put_off = None;
+            return false;
+        }
+        thread.put_off = here;
         self.give_back_returns(index);
         let thread = &mut self.threads[index];
         thread.flight = None;
