@@ -149,6 +149,12 @@ fn stress() {
     is_clean(&Source::named("stress/stress.c"), CROSS, runs, "random").unwrap();
 }
 
+/// A signal between the two stores of one instruction. (`random` makes relaxed stores at once, without a choice between.)
+#[test]
+fn interrupted_pair() {
+    is_clean(&Source::named("aarch64/interrupted_pair.c"), CROSS, 20, "pos").unwrap();
+}
+
 /// Which instructions the processor has, is no affair of the model: calls of outline atomics have the events of the
 /// instructions that they stand for.
 #[test]

@@ -224,19 +224,44 @@ fn aarch64_c11() {
     check_aarch64(&["SB+rlx", "MP+rel+acq", "MP+xchg-rel+acq"], "-O2");
 }
 
-#[test]
-#[ignore = "long: scripts/test-long runs it"]
-fn aarch64_c11_all() {
-    for flags in [
-        "-O2",
-        "-O2 -march=armv8-a -mno-outline-atomics",
-        "-O2 -march=armv8.1-a",
-        "-O2 -march=armv8.3-a",
-        // With the C library inside, whose code is then the program's, main takes a thousand events to make a thread.
-        // The first thread would have ended long before.
-        "-O2 -static -DTOGETHER",
-    ] {
+/// All shapes, by each way to compile atomics.
+mod aarch64_c11_all {
+    use super::{MORE, TESTS, check_aarch64};
+
+    fn check(flags: &'static str) {
         check_aarch64(&[&TESTS[..], &MORE[..]].concat(), flags);
+    }
+
+    #[test]
+    #[ignore = "long: scripts/test-long runs it"]
+    fn outline() {
+        check("-O2");
+    }
+
+    #[test]
+    #[ignore = "long: scripts/test-long runs it"]
+    fn exclusives() {
+        check("-O2 -march=armv8-a -mno-outline-atomics");
+    }
+
+    #[test]
+    #[ignore = "long: scripts/test-long runs it"]
+    fn lse() {
+        check("-O2 -march=armv8.1-a");
+    }
+
+    #[test]
+    #[ignore = "long: scripts/test-long runs it"]
+    fn rcpc() {
+        check("-O2 -march=armv8.3-a");
+    }
+
+    /// With the C library inside, whose code is then the program's, main takes a thousand events to make a thread. The
+    /// first thread would have ended long before.
+    #[test]
+    #[ignore = "long: scripts/test-long runs it"]
+    fn with_the_c_library() {
+        check("-O2 -static -DTOGETHER");
     }
 }
 

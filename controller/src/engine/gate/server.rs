@@ -307,13 +307,16 @@ fn signal(stop: Stop) -> i32 {
 impl Drop for Server {
     fn drop(&mut self) {
         ptrace::kill(self.process);
-        while let Some((tid, stop)) = ptrace::wait_any(true) {
-            match stop {
-                Stop::Exited(_) | Stop::Killed(_) if tid == self.process => break,
-                Stop::Exited(_) | Stop::Killed(_) => {}
-                _ => {
+        loop {
+            match ptrace::wait_any(true) {
+                Some((tid, Stop::Exited(_) | Stop::Killed(_))) if tid == self.process => break,
+                Some((_, Stop::Exited(_) | Stop::Killed(_))) => {}
+                Some((tid, _)) => {
                     let _ = Stopped::new(tid).resume(Resume::Free, 0);
                 }
+                // Nobody is left, or the tick came.
+                None if std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) => break,
+                None => {}
             }
         }
     }

@@ -204,11 +204,22 @@ impl<S: Strategy> Run<'_, S> {
         Ok(true)
     }
 
-    /// Whether a signal waits for the thread: then that comes first, and the gate again after it.
+    /// Whether a signal waits for the thread: then that comes first, and the gate again after it. Not while a part of an
+    /// instruction that has run is yet to be performed: the other parts have been.
     pub(super) fn signal_first(&mut self, index: usize) -> bool {
-        if !self.course.expects_signals || !proc::has_signal(self.process, self.threads[index].tid) {
+        let has_run = self.threads[index].flight.as_ref().is_some_and(|flight| flight.executed);
+        if has_run || !self.course.expects_signals || !proc::has_signal(self.process, self.threads[index].tid)
+        {
             return false;
         }
+        // Once for each operation: where a timer is faster than its handler, nothing else would ever happen.
+        let thread = &mut self.threads[index];
+        let here = Some((thread.gate, thread.regs.sp()));
+        if thread.put_off == here {
+            thread.put_off = None;
+            return false;
+        }
+        thread.put_off = here;
         self.give_back_returns(index);
         let thread = &mut self.threads[index];
         thread.flight = None;
