@@ -230,8 +230,9 @@ impl Plan {
             let next = self.targets.len();
             match self.known.get(&(meeting.thread, meeting.addr)) {
                 Some(&known) => {
-                    let target = &mut self.targets[known].meeting;
-                    target.heard |= meeting.heard;
+                    let Target { meeting: target, tries } = &mut self.targets[known];
+                    // Who is aimed at hears, and the try is counted already.
+                    target.heard |= meeting.heard && *tries == [0; 2];
                     target.relaxed |= meeting.relaxed;
                 }
                 None if next < TARGETS => {
@@ -409,7 +410,10 @@ mod tests {
         assert_eq!(sorted(aims(&mut plan, 2)), [1, 2]);
         assert_eq!(sorted(aims(&mut plan, 3)), [1, 2, 3]);
         assert_eq!(sorted(aims(&mut plan, 4)), [1, 2, 3, 4]);
-        assert_eq!(sorted(aims(&mut plan, 400)).iter().filter(|&&it| it == 4).count(), 100);
+        plan.met(&[meeting(0, 1, true, true), meeting(1, 5, true, true)]);
+        assert_eq!(aims(&mut plan, 2), [5, 5], "what 1 has heard when it was aimed at does not set it back");
+        let later = sorted(aims(&mut plan, 500));
+        assert_eq!([1, 4, 5].map(|place| later.iter().filter(|&&it| it == place).count()), [100; 3]);
     }
 
     /// The first time, the thread comes first, and its first load is the sink. After that either may be otherwise.
