@@ -15,9 +15,13 @@
 //! A *mixed* campaign (`wmtrace PROGRAM` without a strategy and a depth) gives part of its executions to other
 //! strategies, because none is good at everything. Chances of the papers' benchmarks are in the README.
 //!
-//! - The *opening*, twelve executions, is mostly the random walk and aimed ones (below). If `e` events of each of a few
-//!   threads matter, the walk takes the right turn at each of them with a probability that does not depend on anything else
-//!   in the program: chances of 20 % to 95 % in programs of a few dozen events, which is what a unit test has.
+//! - The *opening*, twelve executions, asks two questions that nobody can answer beforehand: do threads have to hear of each
+//!   other in many places, or in none; and does one of them have to hear of something late? There are four answers, and the
+//!   first four executions give one each: a random walk, an aimed walk (below), depth 0, aimed at depth 0. The walk comes
+//!   first, because it shows where to aim, and the walks before the others, because a walk has some chance of everything in a
+//!   program of a few dozen events, which is what a unit test has: if `e` events of each of a few threads matter, it takes the
+//!   right turn at each of them with a probability that does not depend on anything else in the program (20 % to 95 % for the
+//!   papers' benchmarks). Depth 0 has few executions, and is not repeated; the other three are.
 //! - After that, of 16 executions 8 are the campaign's own (pctwm), 3 are aimed, 2 are placewm's, 2 are skewed and 1 is
 //!   random.
 //!   A bug of depth `d` in 1, 2, 3 is found in each of these 16 with at least 8/16 · 2/10 = 1/10 of PCTWM's chance at
@@ -26,11 +30,12 @@
 //!   from 1 to the logarithm of half of `k_com`, since there are not more such places. Skewed is for bugs that need a
 //!   thread to be slow in more than one place: its chance of being late by `n` steps falls with (32/33)ⁿ, not 2⁻ⁿ.
 //!
-//! *Aimed* executions use what earlier ones have shown: where threads meet ([`Meeting`]). Each is placewm with one sink, the
-//! loads of one thread at one place. The places have their turns: those come first of which least is known, that is, where
+//! *Aimed* executions use what earlier ones have shown: where threads meet ([`Meeting`]). Each has one sink, the loads of
+//! one thread at one place ([`Aimed`](crate::strategy::Aimed)); by turns, all else is a random walk or depth 0. In each of the
+//! two the places have their turns: those come first of which least is known, that is, where
 //! a thread could have read what it had not heard of and has not yet, and among these those where some load does not
 //! acquire, because what is read there may be all that the thread hears. A bug that needs one such load, with `m` meetings,
-//! is tried for in the first `m` aimed executions, however long the program is; placewm draws the place with probability
+//! is tried for in the first `2m` aimed executions, however long the program is; placewm draws the place with probability
 //! `1/(e·p)` in each.
 //!
 //! Nothing is random: what is planned follows from what was given and observed.
@@ -60,7 +65,7 @@ enum Turn {
     Own,
     /// This one.
     Of(StrategyKind),
-    /// placewm, aimed.
+    /// With one sink: in a walk and at depth 0 by turns.
     Aimed,
 }
 
@@ -72,7 +77,7 @@ const AIMED: Turn = Turn::Aimed;
 
 /// The first executions of a mixed campaign.
 const OPENING: [Turn; 12] =
-    [RANDOM, AIMED, AIMED, AIMED, RANDOM, RANDOM, RANDOM, RANDOM, OWN, AIMED, RANDOM, AIMED];
+    [RANDOM, AIMED, OWN, AIMED, RANDOM, AIMED, RANDOM, AIMED, RANDOM, AIMED, RANDOM, AIMED];
 
 /// All others go round these.
 const ROUND: [Turn; 16] =
@@ -133,8 +138,8 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug)]
 struct Target {
     meeting: Meeting,
-    /// How many executions were aimed at it.
-    tries: u32,
+    /// How many executions at depth 0, and how many walks, were aimed at it.
+    tries: [u32; 2],
 }
 
 /// The most places that are remembered.
@@ -200,10 +205,10 @@ impl Plan {
         self.next += 1;
         let k_com = self.k_com.unwrap_or_else(|| self.largest(|o| o.communications, FIRST_K_COM));
         let seed = Rng::seed_of(self.seed, index);
-        let (strategy, depth) = self.turn(index, k_com);
-        let aim = depth.is_none().then(|| self.aim(seed)).flatten();
+        let (strategy, turn) = self.turn(index, k_com);
+        let aim = turn.err().and_then(|walk| self.aim(seed, walk));
         let parameters = Parameters {
-            depth: depth.unwrap_or(u32::from(aim.is_none())),
+            depth: turn.unwrap_or(u32::from(aim.is_none())),
             k: self.k.unwrap_or_else(|| self.largest(|o| o.events, FIRST_K)),
             k_com,
             history: self.history,
@@ -225,13 +230,14 @@ impl Plan {
             let next = self.targets.len();
             match self.known.get(&(meeting.thread, meeting.addr)) {
                 Some(&known) => {
-                    let target = &mut self.targets[known].meeting;
-                    target.heard |= meeting.heard;
+                    let Target { meeting: target, tries } = &mut self.targets[known];
+                    // Who is aimed at hears, and the try is counted already.
+                    target.heard |= meeting.heard && *tries == [0; 2];
                     target.relaxed |= meeting.relaxed;
                 }
                 None if next < TARGETS => {
                     self.known.insert((meeting.thread, meeting.addr), next);
-                    self.targets.push(Target { meeting, tries: 0 });
+                    self.targets.push(Target { meeting, tries: [0; 2] });
                 }
                 None => {}
             }
@@ -240,32 +246,37 @@ impl Plan {
 
     /// What to aim at: any of those with the fewest tries. Where something was heard, that counts as two; where all loads
     /// acquire, as one.
-    fn aim(&mut self, seed: u64) -> Option<Aim> {
-        let cost = |it: &Target| it.tries + 2 * u32::from(it.meeting.heard) + u32::from(!it.meeting.relaxed);
+    fn aim(&mut self, seed: u64, walk: bool) -> Option<Aim> {
+        let kind = usize::from(walk);
+        let cost =
+            |it: &Target| it.tries[kind] + 2 * u32::from(it.meeting.heard) + u32::from(!it.meeting.relaxed);
         let least = self.targets.iter().map(cost).min()?;
         let mut rng = Rng::new(!seed);
         let mut best: Vec<&mut Target> = self.targets.iter_mut().filter(|it| cost(it) == least).collect();
         let chosen = rng.below(best.len());
         let target = &mut *best[chosen];
+        let Meeting { thread, addr, .. } = target.meeting;
+        let tries = &mut target.tries[kind];
         // The first load may not be the one that matters.
-        let skip = rng.below(target.tries as usize + 1) as u32;
-        let first = target.tries.is_multiple_of(2);
-        target.tries += 1;
-        Some(Aim { thread: target.meeting.thread, addr: target.meeting.addr, skip, first })
+        let skip = rng.below(*tries as usize + 1) as u32;
+        let first = tries.is_multiple_of(2);
+        *tries += 1;
+        Some(Aim { thread, addr, skip, first, walk })
     }
 
-    /// The strategy and the depth of an execution of the campaign; depth 0 for strategies that have none, and none for one
-    /// that is aimed.
-    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, Option<u32>) {
+    /// The strategy and the depth of an execution of the campaign, 0 for strategies that have none; of one that is aimed,
+    /// whether it is a walk.
+    fn turn(&self, index: u64, k_com: u32) -> (StrategyKind, Result<u32, bool>) {
+        let walks = |number: u64| Err(number.is_multiple_of(2));
         let (kind, number) = match (self.mixed, turn(index)) {
-            (true, (Turn::Aimed, _)) => return (StrategyKind::PlaceWm, None),
+            (true, (Turn::Aimed, number)) => return (StrategyKind::PlaceWm, walks(number)),
             (true, (Turn::Of(kind), number)) => (kind, number),
             // The executions of the campaign's own strategy go on as if there were no others.
             (true, (Turn::Own, number)) => (self.kind, number),
             // Alone, it takes turns with itself.
             (false, _) if self.kind == StrategyKind::PlaceWm && self.depth.is_none() => match index % 2 {
                 0 => (self.kind, index / 2),
-                _ => return (self.kind, None),
+                _ => return (self.kind, walks(index / 2)),
             },
             (false, _) => (self.kind, index),
         };
@@ -284,7 +295,7 @@ impl Plan {
             | StrategyKind::BasicPosWm
             | StrategyKind::PosWm => 0,
         };
-        (kind, Some(depth))
+        (kind, Ok(depth))
     }
 
     /// The largest observed lately, at least 1; `first` if nothing was.
@@ -358,21 +369,30 @@ mod tests {
             .map(|it| it.parameters.depth)
             .collect();
         assert_eq!(own[..10], DEPTHS, "as if there were no others");
-        assert_eq!(opening[0].strategy, StrategyKind::Random, "shows where to aim");
-        assert!(opening[1..4].iter().all(|it| it.parameters.aim.is_some()));
-        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 6);
+        let walks = |it: &Planned| it.parameters.aim.map(|aim| aim.walk);
+        let first: Vec<_> = opening[..4].iter().map(|it| (it.strategy, walks(it))).collect();
+        let [own, places, _, random] = kinds;
+        assert_eq!(first, [(random, None), (places, Some(true)), (own, None), (places, Some(false))]);
+        assert_eq!(opening[2].parameters.depth, 0);
+        assert_eq!(opening.iter().filter(|it| it.strategy == StrategyKind::Random).count(), 5);
+        let walks = rest.iter().filter(|it| walks(it) == Some(true)).count();
+        assert_eq!(walks, 150, "half of those that are aimed");
     }
 
     fn meeting(thread: u32, addr: u64, relaxed: bool, heard: bool) -> Meeting {
         Meeting { thread: ThreadId(thread), addr: Addr(addr), relaxed, heard }
     }
 
-    /// placewm alone, of which every other execution is aimed: the places of these.
+    /// placewm alone, of which every other execution is aimed: the places of so many that are walks. The others go through
+    /// the same places, though not in the same order.
     fn aims(plan: &mut Plan, count: usize) -> Vec<u64> {
-        let planned = (0..2 * count).map(|_| plan.next_execution().parameters);
+        let planned = (0..4 * count).map(|_| plan.next_execution().parameters);
         let aims: Vec<Option<Aim>> = planned.map(|it| it.aim).collect();
         assert!(aims.iter().step_by(2).all(Option::is_none));
-        aims.iter().flatten().map(|aim| aim.addr.0).collect()
+        let of = |walk| aims.iter().flatten().filter(move |aim| aim.walk == walk).map(|aim| aim.addr.0);
+        let walks: Vec<u64> = of(true).collect();
+        assert_eq!(of(false).count(), walks.len());
+        walks
     }
 
     /// Least is known of 1; then come 2, and 1 for the second time; then 3 and 4, too. In the end, all have their turns.
@@ -390,7 +410,10 @@ mod tests {
         assert_eq!(sorted(aims(&mut plan, 2)), [1, 2]);
         assert_eq!(sorted(aims(&mut plan, 3)), [1, 2, 3]);
         assert_eq!(sorted(aims(&mut plan, 4)), [1, 2, 3, 4]);
-        assert_eq!(sorted(aims(&mut plan, 400)).iter().filter(|&&it| it == 4).count(), 100);
+        plan.met(&[meeting(0, 1, true, true), meeting(1, 5, true, true)]);
+        assert_eq!(aims(&mut plan, 2), [5, 5], "what 1 has heard when it was aimed at does not set it back");
+        let later = sorted(aims(&mut plan, 500));
+        assert_eq!([1, 4, 5].map(|place| later.iter().filter(|&&it| it == place).count()), [100; 3]);
     }
 
     /// The first time, the thread comes first, and its first load is the sink. After that either may be otherwise.
@@ -399,14 +422,17 @@ mod tests {
         let mut plan = plan(StrategyKind::PlaceWm);
         plan.met(&[meeting(1, 8, true, false)]);
         let planned: Vec<Parameters> = (0..40).map(|_| plan.next_execution().parameters).collect();
-        let aims: Vec<Aim> = planned.iter().filter_map(|it| it.aim).collect();
-        assert_eq!(aims[0], Aim { thread: ThreadId(1), addr: Addr(8), skip: 0, first: true });
-        assert!(
-            aims.iter()
-                .enumerate()
-                .all(|(tries, aim)| aim.skip as usize <= tries && aim.first == (tries % 2 == 0))
-        );
-        assert!(aims.iter().any(|aim| aim.skip > 0));
+        for walk in [true, false] {
+            let aims = planned.iter().filter_map(|it| it.aim).filter(|aim| aim.walk == walk);
+            let aims: Vec<Aim> = aims.collect();
+            assert_eq!(aims[0], Aim { thread: ThreadId(1), addr: Addr(8), skip: 0, first: true, walk });
+            assert!(
+                aims.iter()
+                    .enumerate()
+                    .all(|(tries, aim)| aim.skip as usize <= tries && aim.first == (tries % 2 == 0))
+            );
+            assert!(aims.iter().any(|aim| aim.skip > 0));
+        }
         assert!(planned.iter().all(|it| (it.depth == 0) == it.aim.is_some()));
     }
 

@@ -33,10 +33,15 @@ pub struct Fair<S> {
     others: Vec<Choice>,
 }
 
+/// For how many steps in a row others can be kept waiting.
+pub(super) fn patience(parameters: &Parameters) -> u32 {
+    (parameters.k / 4).saturating_mul(3).max(LEAST)
+}
+
 impl<S: Strategy> Fair<S> {
     /// Makes a strategy fair.
     pub fn new(strategy: S, parameters: &Parameters) -> Fair<S> {
-        let patience = (parameters.k / 4).saturating_mul(3).max(LEAST);
+        let patience = patience(parameters);
         Fair { strategy, patience, last: None, turns: 0, set_back: Vec::new(), others: Vec::new() }
     }
 

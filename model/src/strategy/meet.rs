@@ -4,6 +4,7 @@
 //! A thread *meets* others at a place if it loads it, and another thread has stored to it since the thread began (what was
 //! there before is known to it). It has *heard* of them there if a load read a store that it might have overlooked. Where
 //! threads meet and nothing was heard yet, something new can happen, for which the one load at the right moment is enough.
+//! A read-modify-write overlooks nothing, whenever it comes: who makes one at a place counts as having heard there.
 //! Where all has been heard of by synchronisation, nothing is asked of a strategy, and nothing counts as heard.
 //!
 //! Places are addresses: a campaign runs one program, in the same memory. They are compared, and numbered as they come; so
@@ -26,7 +27,7 @@ pub struct Meeting {
     pub addr: Addr,
     /// Whether a load of its does not acquire: what it reads there may be all that it hears.
     pub relaxed: bool,
-    /// Whether it has read what it might have overlooked.
+    /// Whether it has read what it might have overlooked, or was not free to overlook anything.
     pub heard: bool,
 }
 
@@ -165,6 +166,7 @@ impl<S: Strategy> Strategy for Meet<S> {
             let relaxed = !sync && !choice.op.order().acquires();
             if let Some(load) = self.load(choice) {
                 load.relaxed |= relaxed;
+                load.heard |= matches!(choice.op, Op::Rmw { .. } | Op::Cas { .. });
             }
         }
         if (choice.op.writes() || sync)
@@ -193,7 +195,7 @@ mod tests {
     use crate::op::ModelKind;
     use crate::order::Order;
     use crate::strategy::Random;
-    use crate::strategy::toy::{Toy, at, load, store};
+    use crate::strategy::toy::{Toy, at, load, store, weak_cas};
 
     /// Each of two threads meets the other where it loads what the other stores; nobody does where nobody else stores.
     /// A load that reads a store of the other has heard of it: without synchronisation it could always overlook it. Both
@@ -267,6 +269,22 @@ mod tests {
         assert!(relaxed(&[of(Order::Relaxed)]) && relaxed(&[of(Order::Acquire), of(Order::Relaxed)]));
         assert!(!relaxed(&[of(Order::Acquire)]) && !relaxed(&[of(Order::SeqCst)]));
         assert!(!relaxed(&[Op::Sync { at }]));
+    }
+
+    /// A lock's word is heard of by all that take the lock.
+    #[test]
+    fn a_read_modify_write_hears() {
+        let at = at(0);
+        let order = Order::Relaxed;
+        let heard = |op: Op| {
+            let mut meet = Meet::new(Random::new(1));
+            (0..2).for_each(|thread| meet.started(ThreadId(thread)));
+            for (thread, op) in [(1, op), (0, store(0)), (1, Op::Load { at, order })] {
+                meet.taken(&Choice { agent: Agent::Thread(ThreadId(thread)), op, serial: 0 }, &[]);
+            }
+            meet.meetings()[0].heard
+        };
+        assert!(heard(Op::Rmw { at, order }) && heard(weak_cas(0)) && !heard(Op::Load { at, order }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The [`Machine`](crate::machine::Machine) offers the enabled agents and the candidates of a read, and the
 //! strategy answers with an index. One algorithm a file; all draw from one seeded [`Rng`].
 
+mod aimed;
 mod dependence;
 mod exhaustive;
 mod fair;
@@ -19,13 +20,14 @@ mod replay;
 #[cfg(test)]
 mod toy;
 
+pub use aimed::{Aim, Aimed};
 pub use dependence::dependent;
 pub use exhaustive::Exhaustive;
 pub use fair::Fair;
 pub use meet::{Meet, Meeting};
 pub use pct::Pct;
 pub use pctwm::Pctwm;
-pub use placewm::{Aim, PlaceWm};
+pub use placewm::PlaceWm;
 pub use pos::Pos;
 pub use random::Random;
 pub use record::Recorder;
@@ -232,7 +234,7 @@ pub struct Parameters {
     pub history: u32,
     /// Whether a store that every reader may overlook need not wait: see [`Random`].
     pub eager: bool,
-    /// placewm's one sink, if an earlier execution has shown a place for it.
+    /// The one sink instead of placewm's, if an earlier execution has shown a place for it.
     pub aim: Option<Aim>,
 }
 
@@ -247,10 +249,19 @@ pub fn build(kind: StrategyKind, parameters: &Parameters, seed: u64) -> Box<dyn 
         StrategyKind::Skewed => Box::new(Random::new(seed).skewed()),
         StrategyKind::Pct => Box::new(Fair::new(Pct::new(seed, depth, k), parameters)),
         StrategyKind::Pctwm => Box::new(Fair::new(Pctwm::new(seed, depth, k_com, history), parameters)),
-        StrategyKind::PlaceWm => {
-            let places = PlaceWm::new(seed, depth, history);
-            Box::new(Fair::new(aim.map_or(places.clone(), |aim| places.aimed(aim)), parameters))
-        }
+        StrategyKind::PlaceWm => match aim {
+            None => Box::new(Fair::new(PlaceWm::new(seed, depth, history), parameters)),
+            Some(aim) if aim.walk => {
+                let walk = if eager { Random::new(seed).eager() } else { Random::new(seed) };
+                let patience = fair::patience(parameters);
+                Box::new(Fair::new(Aimed::new(walk, aim, seed, history, patience), parameters))
+            }
+            Some(aim) => {
+                // Those that depth 0 runs too long, `Fair` sets back.
+                let quiet = Pctwm::new(seed, 0, k_com, history);
+                Box::new(Fair::new(Aimed::new(quiet, aim, seed, history, u32::MAX), parameters))
+            }
+        },
         StrategyKind::BasicPos => Box::new(Pos::new(seed, false, None)),
         StrategyKind::Pos => Box::new(Pos::new(seed, true, None)),
         StrategyKind::BasicPosWm => Box::new(Pos::new(seed, false, Some(history))),

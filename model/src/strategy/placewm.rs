@@ -8,53 +8,12 @@
 //! A bug that needs the loads of one place of `p` to be sinks, and no others, is found with probability at least
 //! `2⁻ᵈ(1 - 2⁻ᵈ)ᵖ⁻¹` (about `1/(e·p)` for the right `d`) times that of the right order of the threads; the length of the
 //! execution does not matter.
-//!
-//! *Aimed*, it has one sink: the loads that one thread makes of one place, which an earlier execution has shown to be a
-//! place where it meets another thread ([`Meeting`](super::Meeting)). If that thread comes *first*, it is there before it can
-//! have heard of what it is to read there.
 
 use super::priority::{AgentMap, Priority, highest};
 use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, placed, recent, spuriously};
-use crate::op::{Addr, Agent, ThreadId};
+use crate::op::Agent;
 use crate::rng::Rng;
 use alloc::collections::BTreeMap;
-
-/// The one sink of an execution: loads of a place by a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Aim {
-    /// Who loads.
-    pub thread: ThreadId,
-    /// What.
-    pub addr: Addr,
-    /// How many of its loads are none yet.
-    pub skip: u32,
-    /// Whether the thread comes before all others, or wherever chance puts it.
-    pub first: bool,
-}
-
-/// An aim in an execution under way.
-#[derive(Clone, Debug)]
-struct Aimed {
-    aim: Aim,
-    /// How many of its loads there were, and the last of them.
-    count: u32,
-    serial: Option<u32>,
-}
-
-impl Aimed {
-    /// Whether the step is a load that is a sink.
-    fn is_sink(&mut self, choice: &Choice) -> bool {
-        let Aim { thread, addr, skip, .. } = self.aim;
-        if choice.agent != Agent::Thread(thread) || choice.op.place().is_none_or(|at| at.addr != addr) {
-            return false;
-        }
-        if self.serial != Some(choice.serial) {
-            self.serial = Some(choice.serial);
-            self.count = self.count.saturating_add(1);
-        }
-        self.count > skip
-    }
-}
 
 /// Priority scheduling with random places as sinks.
 #[derive(Clone, Debug)]
@@ -73,8 +32,6 @@ pub struct PlaceWm {
     inserts: bool,
     /// Whether there has only been one thread so far.
     alone: bool,
-    /// The one sink, if that is known.
-    aimed: Option<Aimed>,
 }
 
 impl PlaceWm {
@@ -84,30 +41,10 @@ impl PlaceWm {
         let mut rng = Rng::new(seed);
         let (salt, inserts) = (rng.bits(), rng.below(3) > 0);
         let numbers = BTreeMap::new();
-        PlaceWm {
-            rng,
-            history,
-            depth,
-            salt,
-            numbers,
-            ranks: AgentMap::new(),
-            inserts,
-            alone: true,
-            aimed: None,
-        }
-    }
-
-    /// With this sink, and no other.
-    #[must_use]
-    pub fn aimed(mut self, aim: Aim) -> PlaceWm {
-        self.aimed = Some(Aimed { aim, count: 0, serial: None });
-        self
+        PlaceWm { rng, history, depth, salt, numbers, ranks: AgentMap::new(), inserts, alone: true }
     }
 
     fn is_sink(&mut self, choice: &Choice) -> bool {
-        if let Some(aimed) = &mut self.aimed {
-            return aimed.is_sink(choice);
-        }
         choice.op.place().is_some_and(|at| {
             let next = self.numbers.len() as u64;
             let number = *self.numbers.entry(at.addr.0).or_insert(next);
@@ -125,12 +62,10 @@ impl Strategy for PlaceWm {
         self.alone &= enabled.len() == 1 && enabled[0].agent.thread().0 == 0;
         // Every round but the last lowers a thread for good.
         loop {
-            let PlaceWm { rng, ranks, aimed, .. } = self;
-            let first = aimed.as_ref().filter(|it| it.aim.first).map(|it| it.aim.thread);
+            let PlaceWm { rng, ranks, .. } = self;
             let best = highest(enabled, |choice| {
                 ranks
                     .entry(choice.agent, || match choice.agent {
-                        Agent::Thread(thread) if first == Some(thread) => (Priority::HIGHEST, false),
                         Agent::Thread(_) => (Priority::normal(rng), false),
                         Agent::Buffer(..) => (Priority::held(rng), true),
                     })
@@ -167,8 +102,8 @@ impl Strategy for PlaceWm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::ModelKind;
-    use crate::strategy::toy::{Toy, at, load, store};
+    use crate::op::{ModelKind, ThreadId};
+    use crate::strategy::toy::{Toy, load, store};
 
     /// P1 of the PCTWM paper: the one place is a sink with probability 1/2, and then the load runs last and reads the
     /// last of the five stores; otherwise it reads its own thread's view. 4000 runs: σ ≈ 31.6; 6σ ≈ 190.
@@ -200,31 +135,6 @@ mod tests {
             seen.insert((read[0], read[1]));
         }
         assert_eq!(seen.len(), 4, "{seen:?}");
-    }
-
-    /// Aimed, the loads of one place by one thread see what others wrote, and no others do. Its thread comes first if that
-    /// was asked for, and else one of two times: 1000 runs, mean 500, σ ≈ 15.8; 6σ ≈ 95.
-    #[test]
-    fn an_aim_is_the_only_sink() {
-        let toy = Toy::new(
-            ModelKind::C11,
-            &[&[store(0), store(1), load(2)], &[load(0), load(1), load(0), store(2)]],
-        );
-        let mut firsts = 0u32;
-        for seed in 0..1000 {
-            let run = |location, skip, first| {
-                let aim = Aim { thread: ThreadId(1), addr: at(location).addr, skip, first };
-                let ran = toy.run(&mut PlaceWm::new(seed, 1, 1).aimed(aim));
-                assert!(ran.outcome.rf[&(0, 2)].is_none(), "not its thread");
-                (ran.threads()[0], [0, 1, 2].map(|load| ran.outcome.rf[&(1, load)].is_some()))
-            };
-            assert_eq!(run(1, 0, true), (1, [false, true, false]), "{seed}");
-            assert_eq!(run(0, 1, true), (1, [false, false, true]), "{seed}");
-            assert_eq!(run(0, 0, true).1, [true, false, true], "{seed}");
-            assert_eq!(run(0, 2, true), (1, [false; 3]), "{seed}");
-            firsts += u32::from(run(1, 0, false).0 == 1);
-        }
-        assert!(firsts.abs_diff(500) < 95, "{firsts}");
     }
 
     /// The same program elsewhere in memory runs as it does here.

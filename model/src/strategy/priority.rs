@@ -16,9 +16,6 @@ use alloc::vec::Vec;
 pub(super) struct Priority(u64);
 
 impl Priority {
-    /// Above all others.
-    pub(super) const HIGHEST: Priority = Priority(u64::MAX);
-
     /// A random rank in the band of agents that nothing has lowered.
     pub(super) fn normal(rng: &mut Rng) -> Priority {
         Priority(1 << 63 | rng.bits() >> 1)
