@@ -116,7 +116,7 @@ impl StepEngine {
             LaunchError::Exec(error) => {
                 EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
             }
-            error @ (LaunchError::Fork(_) | LaunchError::Trace(_)) => EngineError::Os(error.to_string()),
+            error => EngineError::Os(error.to_string()),
         })
     }
 }
