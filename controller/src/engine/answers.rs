@@ -63,6 +63,8 @@ pub(super) trait Answers: Execution {
             }
             libc::SYS_prctl if args[0] == libc::PR_SET_TSC as u64 => self.skip(index, 0)?,
             libc::SYS_prctl if args[0] == libc::PR_SET_SECCOMP as u64 => self.filters(index)?,
+            // The one that it has is ours.
+            libc::SYS_prctl if args[0] == libc::PR_GET_SECCOMP as u64 => self.skip(index, 0)?,
             libc::SYS_seccomp if args[0] <= u64::from(libc::SECCOMP_SET_MODE_FILTER) => {
                 self.filters(index)?;
             }

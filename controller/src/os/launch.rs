@@ -43,6 +43,7 @@ pub(crate) struct Start<'a> {
     pub(crate) stdout: &'a File,
     pub(crate) stderr: &'a File,
     /// It stops (`Stop::Filtered`) at each `write` to a descriptor that is a [`gate`], and at each `open` and `execve`.
+    /// Without, at every system call.
     pub(crate) gates: bool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn gate(descriptor: u64) -> Option<u32> {
 }
 
 /// The filter of system calls behind [`Start::gates`].
-fn filter() -> [libc::sock_filter; 12] {
+fn filter(gates: bool) -> [libc::sock_filter; 12] {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const EQUALS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
@@ -65,6 +66,9 @@ fn filter() -> [libc::sock_filter; 12] {
     const NUMBER: u32 = 0;
     const ARGUMENT: u32 = 16;
     let line = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    if !gates {
+        return [line(RETURN, libc::SECCOMP_RET_TRACE, 0, 0); 12];
+    }
     [
         line(LOAD, NUMBER, 0, 0),
         line(EQUALS, libc::SYS_write as u32, 5, 0),
@@ -88,11 +92,16 @@ pub(crate) enum LaunchError {
     Fork(io::Error),
     #[error("cannot trace programs here (ptrace: {0}); is ptrace forbidden, by a container or by Yama?")]
     Trace(io::Error),
+    #[error("cannot watch system calls here (seccomp: {0})")]
+    Filter(io::Error),
     #[error("cannot start the program: {0}")]
     Exec(io::Error),
+    #[error("the kernel cannot load it")]
+    Load,
 }
 
-/// Starts the program. It is traced, and stops (`Stop::Exec`) before its first instruction.
+/// Starts the program. It is traced, and stops (`Stop::Exec`) before its first instruction. Without
+/// [`Start::gates`] that stop has been waited for.
 pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
     let (go_read, go_write) = pipe().map_err(LaunchError::Fork)?;
     let (failed_read, failed_write) = pipe().map_err(LaunchError::Fork)?;
@@ -112,7 +121,7 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
         }
     };
     drop(failed_write);
-    if let Err(OsError { error, .. }) = ptrace::seize(child, start.gates) {
+    if let Err(OsError { error, .. }) = ptrace::seize(child) {
         ptrace::kill(child);
         // SAFETY: our own child, which nobody else waits for.
         unsafe { libc::waitpid(child.0, std::ptr::null_mut(), libc::__WALL) };
@@ -120,22 +129,50 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
     }
     // If the child is gone already, waiting tells.
     let _ = File::from(go_write).write_all(&[1]);
-    if start.gates {
+    let ended = if start.gates {
         pass_filter(child);
-    }
+        None
+    } else {
+        pass_to_exec(child).err()
+    };
     let mut errno = [0; 4];
     match File::from(failed_read).read_exact(&mut errno) {
         // The pipe was closed by the exec.
-        Err(_) => Ok(child),
+        Err(_) => match ended {
+            None => Ok(child),
+            // Too late for `execve` to fail, there was no place for its segments.
+            Some(ptrace::Stop::Killed(libc::SIGSEGV | libc::SIGBUS)) => Err(LaunchError::Load),
+            Some(_) => Err(LaunchError::Fork(io::Error::other("it was killed before it began"))),
+        },
         Ok(()) => {
             ptrace::kill(child);
-            while let Some((tid, stop)) = ptrace::wait_any(true) {
-                if tid == child && matches!(stop, ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_)) {
-                    break;
-                }
+            let mut is_there = ended.is_none();
+            while is_there && let Some((tid, stop)) = ptrace::wait_any(true) {
+                is_there = !(tid == child && is_end(stop));
             }
-            Err(LaunchError::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))))
+            let errno = i32::from_ne_bytes(errno);
+            let error = io::Error::from_raw_os_error(errno.abs());
+            Err(if errno < 0 { LaunchError::Filter(error) } else { LaunchError::Exec(error) })
         }
+    }
+}
+
+fn is_end(stop: ptrace::Stop) -> bool {
+    matches!(stop, ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_))
+}
+
+/// Waits until the child is at the stop of its `execve`; or until it has ended: how, is the error.
+fn pass_to_exec(child: Tid) -> Result<(), ptrace::Stop> {
+    loop {
+        let signal = match ptrace::wait_one(child) {
+            Some(ptrace::Stop::Exec) => return Ok(()),
+            None => return Err(ptrace::Stop::Other),
+            Some(stop) if is_end(stop) => return Err(stop),
+            Some(ptrace::Stop::Signal(signal)) => signal,
+            Some(_) => 0,
+        };
+        // If it is gone meanwhile, waiting tells.
+        let _ = ptrace::Stopped::new(child).resume(ptrace::Resume::Free, signal);
     }
 }
 
@@ -143,7 +180,7 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
 fn pass_filter(child: Tid) {
     loop {
         let stop = ptrace::wait_one(child);
-        if matches!(stop, None | Some(ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_))) {
+        if stop.is_none_or(is_end) {
             return;
         }
         // If it is gone meanwhile, waiting tells.
@@ -176,11 +213,13 @@ unsafe fn in_child(
 ) -> ! {
     // SAFETY: system calls on memory that the parent prepared; every descriptor is open.
     unsafe {
-        let fail = |failed: i32| -> ! {
-            let errno = (*libc::__errno_location()).to_ne_bytes();
+        // The sign says what has failed.
+        let tell = |failed: i32, sign: i32| -> ! {
+            let errno = (sign * *libc::__errno_location()).to_ne_bytes();
             libc::write(failed, errno.as_ptr().cast(), errno.len());
             libc::_exit(127);
         };
+        let fail = |failed: i32| -> ! { tell(failed, 1) };
         // Out of the terminal's foreground group: its signals are for us.
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -197,18 +236,7 @@ unsafe fn in_child(
             fail(failed);
         }
         libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-        if start.gates {
-            let mut lines = filter();
-            let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
-            // The mitigation that filters switch on by default costs more than the gates do.
-            let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-            let mode = libc::SECCOMP_SET_MODE_FILTER;
-            if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-                || libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) != 0
-            {
-                fail(failed);
-            }
-        } else {
+        if !start.gates {
             libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
         }
         // What we block, ignore or handle is not the program's business.
@@ -219,6 +247,18 @@ unsafe fn in_child(
         // A crash is reported by us; a core file of each execution would fill the disk.
         let no_core = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
         libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+        let mut lines = filter(start.gates);
+        let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
+        // The mitigation that filters switch on by default costs more than the stops do.
+        let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        let install = || {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) == 0
+        };
+        // Who may not install a filter otherwise has to give up privileges of programs that it executes. A traced
+        // program of such a user has none anyway (`execve(2)`).
+        if !install() && (libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !install()) {
+            tell(failed, -1);
+        }
         libc::execve(start.path.as_ptr(), args.as_ptr(), env.as_ptr());
         fail(failed)
     }

@@ -1,7 +1,9 @@
 //! What `/proc` tells of a traced process.
 
 use super::Tid;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,9 +120,24 @@ pub(crate) fn open_files(process: Tid) -> Vec<OpenFile> {
     files
 }
 
+/// The open files of a process, with the place in each, as our own: where one of them is then, the process is, too.
+pub(crate) fn share_files(process: Tid, files: &[OpenFile]) -> io::Result<Vec<(File, u64)>> {
+    // SAFETY: system calls on numbers; each makes a descriptor that is nobody else's.
+    let owned = |number: libc::c_long, first: i32, second: i32| unsafe {
+        match libc::syscall(number, first, second, 0) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd as i32)),
+        }
+    };
+    let process = owned(libc::SYS_pidfd_open, process.0, 0)?;
+    let share = |file: &OpenFile| owned(libc::SYS_pidfd_getfd, process.as_raw_fd(), file.fd);
+    files.iter().map(|file| Ok((File::from(share(file)?), file.offset))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Seek as _;
 
     #[test]
     fn lines_of_maps() {
@@ -142,6 +159,14 @@ mod tests {
         let ours = Tid(std::process::id() as i32);
         assert!(mappings(ours).iter().any(|mapping| mapping.executable && mapping.is_file()));
         assert!(open_files(ours).iter().any(|file| file.fd == 1));
+        let mut file = File::open("/proc/self/exe").unwrap();
+        let own = |it: &OpenFile| it.fd == file.as_raw_fd();
+        let files: Vec<OpenFile> = open_files(ours).into_iter().filter(own).collect();
+        let [(shared, 0)] = &mut share_files(ours, &files).unwrap()[..] else {
+            panic!("one file: {files:?}")
+        };
+        shared.seek(io::SeekFrom::Start(3)).unwrap();
+        assert_eq!(file.stream_position().unwrap(), 3);
         assert!(sleeps(ours, ours).is_some());
         assert_eq!(sleeps(ours, Tid(0)), None);
         assert_eq!(used(ours, Tid(0)), Duration::ZERO);

@@ -21,7 +21,7 @@ pub(crate) struct Stopped {
 pub(crate) enum Stop {
     /// It is about to receive a signal.
     Signal(i32),
-    /// It is at the entry or the exit of a system call; which one, is for who counts them to know.
+    /// It is at the entry or the exit of a system call ([`Resume::ToSyscall`]).
     Syscall,
     /// It has made a thread or process with this number.
     Clone(Tid),
@@ -35,7 +35,8 @@ pub(crate) enum Stop {
     Exiting(i32),
     /// A signal (SIGSTOP and its like) has stopped the whole process.
     Group,
-    /// It is about to make a system call that its filter ([`super::launch::Start::gates`]) points out.
+    /// It is about to make a system call that its filter ([`super::launch::Start::gates`]) points out. It may be given
+    /// other registers, or none to do at all (number -1), but no signal.
     Filtered,
     /// A new thread's first stop, or an interruption of ours.
     Other,
@@ -43,14 +44,6 @@ pub(crate) enum Stop {
     Exited(i32),
     /// A signal has ended it.
     Killed(i32),
-}
-
-/// Where in a system call a thread has stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
-    Entry,
-    Exit,
-    None,
 }
 
 /// A system call that a thread is about to make.
@@ -75,11 +68,11 @@ fn put_arguments(regs: &mut Regs, args: &[u64; 6]) {
 /// How a thread goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resume {
-    /// To the next system call or trap.
+    /// To the exit of the system call that it is in, or else to the entry of the next one.
     ToSyscall,
     /// One instruction.
     Step,
-    /// Unwatched but for signals and new processes.
+    /// To the next trap, signal, new process, or system call that its filter points out.
     Free,
     /// Not at all, until the signal comes that lets the whole process go on.
     Listen,
@@ -92,13 +85,12 @@ const OPTIONS: ptrace::Options = ptrace::Options::PTRACE_O_EXITKILL
     .union(ptrace::Options::PTRACE_O_TRACEVFORK)
     .union(ptrace::Options::PTRACE_O_TRACEVFORKDONE)
     .union(ptrace::Options::PTRACE_O_TRACEEXEC)
-    .union(ptrace::Options::PTRACE_O_TRACEEXIT);
+    .union(ptrace::Options::PTRACE_O_TRACEEXIT)
+    .union(ptrace::Options::PTRACE_O_TRACESECCOMP);
 
-/// Begins to trace a process of ours that has one thread. It runs on. With `filtered` it also stops where its filter of
-/// system calls says.
-pub(crate) fn seize(tid: Tid, filtered: bool) -> Result<(), OsError> {
-    let filter = if filtered { ptrace::Options::PTRACE_O_TRACESECCOMP } else { ptrace::Options::empty() };
-    ptrace::seize(tid.pid(), OPTIONS.union(filter)).map_err(|error| OsError::new("tracing", tid, error))
+/// Begins to trace a process of ours that has one thread. It runs on.
+pub(crate) fn seize(tid: Tid) -> Result<(), OsError> {
+    ptrace::seize(tid.pid(), OPTIONS).map_err(|error| OsError::new("tracing", tid, error))
 }
 
 /// Waits for any thread that this thread of ours traces. `None`: nobody is left, or (`block` false) nobody has
@@ -182,15 +174,6 @@ impl Stopped {
     pub(crate) fn set_signal_info(&self, info: &libc::siginfo_t) -> Result<(), OsError> {
         ptrace::setsiginfo(self.tid.pid(), info)
             .map_err(|error| OsError::new("writing a signal", self.tid, error))
-    }
-
-    /// Where in a system call it is.
-    pub(crate) fn syscall_phase(&self) -> Result<Phase, OsError> {
-        Ok(match self.syscall_info()?.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => Phase::Entry,
-            libc::PTRACE_SYSCALL_INFO_EXIT => Phase::Exit,
-            _ => Phase::None,
-        })
     }
 
     /// The system call that it has stopped before ([`Stop::Filtered`]).
@@ -278,6 +261,12 @@ impl Stopped {
         }
         buffer.truncate(vector.iov_len);
         Ok(buffer)
+    }
+
+    /// The thread, which is about to end, does so without another stop.
+    pub(crate) fn ends_unseen(&self) -> Result<(), OsError> {
+        ptrace::setoptions(self.tid.pid(), OPTIONS.difference(ptrace::Options::PTRACE_O_TRACEEXIT))
+            .map_err(|error| OsError::new("changing what is watched", self.tid, error))
     }
 
     /// The thread goes on, with a signal if one is given. That it was killed meanwhile is no error: waiting tells.

@@ -147,7 +147,7 @@ impl GateEngine {
                 };
                 EngineError::Input(format!("cannot run {what}: {error}"))
             }
-            error @ (LaunchError::Fork(_) | LaunchError::Trace(_)) => EngineError::Os(error.to_string()),
+            error => EngineError::Os(error.to_string()),
         })
     }
 }

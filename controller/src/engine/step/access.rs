@@ -131,7 +131,7 @@ impl<S: Strategy> Run<'_, S> {
         }
         loop {
             self.surface(pc, len, &[])?;
-            let stop = self.resume(index, Resume::ToSyscall, 0)?;
+            let stop = self.resume(index, Resume::Free, 0)?;
             let rip = self.threads[index].regs.rip;
             let behind = rip == pc + len;
             match stop {

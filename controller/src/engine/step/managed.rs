@@ -503,7 +503,7 @@ impl<S: Strategy> Run<'_, S> {
     fn alone(&mut self, index: usize, insn: &Insn, accesses: &Accesses) -> Result<(), EngineError> {
         let pc = self.threads[index].regs.rip;
         self.surface(pc, u64::from(insn.effect.len), &accesses.code)?;
-        let how = if insn.effect.flow == Flow::Syscall { Resume::ToSyscall } else { Resume::Step };
+        let how = if insn.effect.flow == Flow::Syscall { Resume::Free } else { Resume::Step };
         let stop = self.resume(index, how, 0)?;
         self.threads[index].fences = 0;
         let stepped =
@@ -581,7 +581,7 @@ impl<S: Strategy> Run<'_, S> {
         let before = self.written_before(index, &quiet);
         self.surface(start, end - start, &code)?;
         self.threads[index].fences = 0;
-        let stop = self.resume(index, Resume::ToSyscall, 0)?;
+        let stop = self.resume(index, Resume::Free, 0)?;
         let at = self.threads[index].regs.rip;
         let ended = stop == Stop::Signal(libc::SIGTRAP) && at == end + 1;
         if !ended {

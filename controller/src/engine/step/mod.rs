@@ -117,7 +117,10 @@ impl StepEngine {
             LaunchError::Exec(error) => {
                 EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
             }
-            error @ (LaunchError::Fork(_) | LaunchError::Trace(_)) => EngineError::Os(error.to_string()),
+            error @ LaunchError::Load => {
+                EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
+            }
+            error => EngineError::Os(error.to_string()),
         })
     }
 }

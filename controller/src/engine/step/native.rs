@@ -7,7 +7,7 @@ use crate::engine::execution::Execution as _;
 use crate::engine::journal::{Begun, Noting as _, Observed};
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError};
-use crate::os::ptrace::{Phase, Regs, Resume, Stop};
+use crate::os::ptrace::{Regs, Resume, Stop};
 use crate::os::{Tid, proc};
 use std::time::{Duration, Instant};
 use wmtrace_model::strategy::Strategy;
@@ -45,7 +45,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn native(&mut self, index: usize) -> Result<(), EngineError> {
         let thread = &self.threads[index];
         let pc = thread.regs.rip;
-        if self.sea.watches(pc) && thread.signal == 0 {
+        if self.sea.watches(pc) && thread.signal == 0 && !thread.leaves_kernel {
             if thread.passed != Some(pc) {
                 self.threads[index].passed = Some(pc);
                 return self.breakpoint(index, pc);
@@ -57,9 +57,10 @@ impl<S: Strategy> Run<'_, S> {
         if let (Some(info), Some(stopped)) = (thread.signal_info.take(), &thread.stopped) {
             stopped.set_signal_info(&info)?;
         }
+        let how = if thread.syscall.is_some() { Resume::ToSyscall } else { Resume::Free };
         let others = self.threads.iter().any(|other| other.mode == Mode::Ready);
         self.patience = others.then(Patience::new);
-        let stop = self.resume(index, Resume::ToSyscall, signal)?;
+        let stop = self.resume(index, how, signal)?;
         let lost = others && self.patience.take().is_none();
         self.threads[index].passed = None;
         if lost && stop == Stop::Other {
@@ -102,11 +103,8 @@ impl<S: Strategy> Run<'_, S> {
                 Ok(())
             }
             Stop::Signal(signal) => self.signalled(index, signal),
-            Stop::Syscall => match self.phase(index)? {
-                Phase::Entry => self.syscall_entered(index),
-                Phase::Exit => self.syscall_left(index),
-                Phase::None => Ok(()),
-            },
+            Stop::Filtered => self.syscall_entered(index),
+            Stop::Syscall => self.syscall_left(index),
             Stop::Clone(child) => self.cloned(index, child),
             Stop::Fork(child) => self.forked(index, child, false),
             Stop::Vfork(child) => self.forked(index, child, true),
@@ -118,13 +116,8 @@ impl<S: Strategy> Run<'_, S> {
                 self.warn("the program was stopped by a signal (SIGSTOP or the like), and goes on at once");
                 Ok(())
             }
-            Stop::Filtered | Stop::Other => Ok(()),
+            Stop::Other => Ok(()),
         }
-    }
-
-    fn phase(&self, index: usize) -> Result<Phase, EngineError> {
-        let stopped = self.threads[index].stopped.as_ref();
-        Ok(stopped.expect("a thread that has stopped").syscall_phase()?)
     }
 
     /// Whether the trap is one of ours.

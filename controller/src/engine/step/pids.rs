@@ -7,7 +7,7 @@ use crate::engine::EngineError;
 use crate::engine::syscalls::{numbers, returns_number};
 use crate::engine::thread::{FIRST_TID, Mode, Syscall};
 use crate::os::Tid;
-use crate::os::ptrace::{self, Phase, Regs, Resume, Stopped};
+use crate::os::ptrace::{self, Regs, Resume, Stopped};
 use wmtrace_model::strategy::Strategy;
 
 fn argument(regs: &mut Regs, index: usize) -> &mut u64 {
@@ -81,36 +81,35 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// Another process is at the entry or exit of a system call.
-    pub(super) fn serve_call(&mut self, tid: Tid) -> Result<(), EngineError> {
+    pub(super) fn serve_call(&mut self, tid: Tid, enters: bool) -> Result<(), EngineError> {
         let stopped = Stopped::new(tid);
-        match stopped.syscall_phase()? {
-            Phase::Entry => {
-                let mut regs = stopped.regs()?;
-                let args = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
-                let call = Syscall { number: regs.orig_rax, args };
-                if let Some(journal) = &mut self.course.journal {
-                    journal.child_calls(tid, call.number);
-                }
-                let translated = self.translate(&call, &mut regs);
-                if translated {
-                    stopped.set_regs(&regs)?;
-                }
-                if translated || returns_number(call.number as i64) {
-                    self.children_calls.insert(tid, call);
-                }
+        if enters {
+            let mut regs = stopped.regs()?;
+            let args = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
+            let call = Syscall { number: regs.orig_rax, args };
+            if let Some(journal) = &mut self.course.journal {
+                journal.child_calls(tid, call.number);
             }
-            Phase::Exit => {
-                if let Some(call) = self.children_calls.remove(&tid) {
-                    let mut regs = stopped.regs()?;
-                    [regs.rdi, regs.rsi, regs.rdx] = [call.args[0], call.args[1], call.args[2]];
-                    if returns_number(call.number as i64) && regs.rax == self.process.0 as u64 {
-                        regs.rax = FIRST_TID as u64;
-                    }
-                    stopped.set_regs(&regs)?;
-                }
+            let translated = self.translate(&call, &mut regs);
+            if translated {
+                stopped.set_regs(&regs)?;
             }
-            Phase::None => {}
+            if translated || returns_number(call.number as i64) {
+                self.children_calls.insert(tid, call);
+            }
+        } else if let Some(call) = self.children_calls.remove(&tid) {
+            let mut regs = stopped.regs()?;
+            [regs.rdi, regs.rsi, regs.rdx] = [call.args[0], call.args[1], call.args[2]];
+            if returns_number(call.number as i64) && regs.rax == self.process.0 as u64 {
+                regs.rax = FIRST_TID as u64;
+            }
+            stopped.set_regs(&regs)?;
         }
-        Ok(stopped.resume(Resume::ToSyscall, 0)?)
+        Ok(stopped.resume(self.how_child(tid), 0)?)
+    }
+
+    /// How another process goes on: to the exit of its system call, if that must be seen.
+    pub(super) fn how_child(&self, tid: Tid) -> Resume {
+        if self.children_calls.contains_key(&tid) { Resume::ToSyscall } else { Resume::Free }
     }
 }

@@ -292,7 +292,7 @@ impl<S: Strategy> Run<'_, S> {
             let memory = if shares_memory { None } else { Some(ProcessMemory::open(child)?) };
             self.sea.drain(memory.as_ref().unwrap_or(&self.memory))?;
         }
-        Stopped::new(child).resume(Resume::ToSyscall, 0)?;
+        Stopped::new(child).resume(Resume::Free, 0)?;
         self.children_settle()
     }
 
@@ -310,7 +310,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.children_calls.remove(&tid);
                 return Ok(());
             }
-            Stop::Syscall => return self.serve_call(tid),
+            Stop::Filtered | Stop::Syscall => return self.serve_call(tid, stop == Stop::Filtered),
             Stop::Group => return Ok(Stopped::new(tid).resume(Resume::Listen, 0)?),
             Stop::Signal(libc::SIGSEGV) if self.answers_child(tid)? => 0,
             Stop::Signal(signal) => {
@@ -339,9 +339,9 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 0
             }
-            Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Filtered | Stop::Other => 0,
+            Stop::VforkDone | Stop::Exec | Stop::Exiting(_) | Stop::Other => 0,
         };
-        Ok(Stopped::new(tid).resume(Resume::ToSyscall, signal)?)
+        Ok(Stopped::new(tid).resume(self.how_child(tid), signal)?)
     }
 
     /// Another process inherits that the time-stamp counter faults.
@@ -391,13 +391,16 @@ impl<S: Strategy> Run<'_, S> {
         let tid = self.threads[index].tid;
         let stopped = self.threads[index].stopped.take();
         let Some(stopped) = stopped else { return Ok(()) };
+        // The first thread of a process stays until all are gone; that it ends is seen by its stop alone.
+        if tid != self.process {
+            stopped.ends_unseen()?;
+        }
         stopped.resume(Resume::Free, 0)?;
         loop {
             match self.wait_for(tid)? {
                 Stop::Exited(_) | Stop::Killed(_) => break,
                 _ => Stopped::new(tid).resume(Resume::Free, 0)?,
             }
-            // The first thread of a process stays until all are gone.
             if tid == self.process {
                 break;
             }

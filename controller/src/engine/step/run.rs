@@ -20,7 +20,6 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
@@ -59,14 +58,14 @@ pub(super) struct Run<'e, S: Strategy> {
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
-    /// An execution that begins with a process that is about to run the program.
+    /// An execution that begins with a process that has stopped before its first instruction.
     pub(super) fn new(
         engine: &'e mut StepEngine,
         machine: &'e mut Machine<S>,
         process: Tid,
     ) -> Result<Run<'e, S>, EngineError> {
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
-        let first = Self::first_stop(process, &engine.program.path)?;
+        let first = Stopped::new(process);
         let mut thread = Thread::new(process, id, FIRST_TID, first.regs()?);
         thread.stopped = Some(first);
         let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
@@ -105,27 +104,6 @@ impl<'e, S: Strategy> Run<'e, S> {
         })
     }
 
-    /// Waits for the stop of the new process after its `execve`.
-    fn first_stop(process: Tid, program: &Path) -> Result<Stopped, EngineError> {
-        loop {
-            match ptrace::wait_any(true) {
-                Some((tid, Stop::Exec)) if tid == process => return Ok(Stopped::new(tid)),
-                // Too late for `execve` to fail, there was no place for its segments.
-                Some((tid, Stop::Killed(libc::SIGSEGV | libc::SIGBUS))) if tid == process => {
-                    let what = format!("cannot run {}: the kernel cannot load it", program.display());
-                    return Err(EngineError::Input(what));
-                }
-                Some((tid, Stop::Exited(_) | Stop::Killed(_))) if tid == process => {
-                    return Err(EngineError::Os("the program was killed before it began".to_owned()));
-                }
-                Some((tid, Stop::Signal(signal))) => Stopped::new(tid).resume(Resume::Free, signal)?,
-                Some((tid, _)) => Stopped::new(tid).resume(Resume::Free, 0)?,
-                None if crate::os::interrupt::requested() => return Err(EngineError::Interrupted),
-                None => {}
-            }
-        }
-    }
-
     /// Runs the execution to its end, whatever that is, and leaves no process behind.
     pub(super) fn finish(mut self) -> Result<Outcome, EngineError> {
         self.run_to_end()
@@ -148,7 +126,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             self.next_signal(index);
             let pc = self.threads[index].regs.rip;
             // In a system call (it has just made a thread, say) its registers are not what it will find.
-            let in_kernel = self.threads[index].syscall.is_some();
+            let in_kernel = self.threads[index].syscall.is_some() || self.threads[index].leaves_kernel;
             if self.threads[index].signal != 0 || in_kernel || !self.sea.covers(pc) {
                 self.native(index)?;
                 continue;
@@ -211,10 +189,17 @@ impl<'e, S: Strategy> Run<'e, S> {
         thread.ran_at = self.course.steps;
         let tid = thread.tid;
         self.memory.changes();
-        stopped.resume(how, signal)?;
-        let stop = self.wait_for(tid)?;
+        // Before a system call (which does not happen: it was answered) a signal would be lost, behind it it is not.
+        let early = signal != 0 && stopped.entered_call()?.is_some();
+        stopped.resume(if early { Resume::ToSyscall } else { how }, if early { 0 } else { signal })?;
+        let mut stop = self.wait_for(tid)?;
+        if early && stop == Stop::Syscall {
+            Stopped::new(tid).resume(how, signal)?;
+            stop = self.wait_for(tid)?;
+        }
         // A system call, the end of a handler too, may have let signals in that were blocked.
-        self.threads[index].may_be_hit = stop == Stop::Syscall && self.course.expects_signals;
+        let called = matches!(stop, Stop::Filtered | Stop::Syscall);
+        self.threads[index].may_be_hit = called && self.course.expects_signals;
         if stop == Stop::Exec {
             // Whoever executes another program is the process's first thread from then on.
             self.threads[index].tid = self.process;
@@ -236,8 +221,8 @@ impl<'e, S: Strategy> Run<'e, S> {
             submerged?;
         }
         self.threads[index].regs = stopped.regs()?;
-        self.threads[index].dirty = false;
-        self.threads[index].stopped = Some(stopped);
+        let thread = &mut self.threads[index];
+        (thread.dirty, thread.leaves_kernel, thread.stopped) = (false, false, Some(stopped));
         Ok(())
     }
 

@@ -98,6 +98,12 @@ impl Sea {
         Ok(!lifted.is_empty())
     }
 
+    /// Whether there is a breakpoint in a range.
+    pub(super) fn meets(&self, start: u64, end: u64) -> bool {
+        self.waters.iter().any(|water| water.start < end && start < water.end())
+            || start < end && self.breakpoints.range(start..end).next().is_some()
+    }
+
     /// Takes what lies in a range out.
     fn cut(&mut self, start: u64, end: u64) -> Vec<Water> {
         if !self.waters.iter().any(|water| water.start < end && start < water.end()) {

@@ -19,6 +19,8 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::ops::Range;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
@@ -40,7 +42,8 @@ pub(super) struct Server {
     process: Tid,
     /// About to make the thread.
     parked: Regs,
-    files: Vec<proc::OpenFile>,
+    /// Its open files, and where it is in each of them.
+    files: Vec<(File, u64)>,
     pub(super) moment: Moment,
 }
 
@@ -66,10 +69,11 @@ impl<'e, S: Strategy> Run<'e, S> {
             return Ok(true);
         }
         let files = proc::open_files(self.process);
-        if !self.can_be_copied(&files) {
+        let shared = self.can_be_copied(&files).then(|| proc::share_files(self.process, &files));
+        let Some(Ok(files)) = shared else {
             self.engine.server = Serving::Impossible;
             return Ok(true);
-        }
+        };
         let call = self.threads[index].syscall.expect("it is about to make a thread");
         let mut parked = self.threads[index].regs;
         // Back to the instruction, with the number of the call in its place.
@@ -140,8 +144,9 @@ impl<'e, S: Strategy> Run<'e, S> {
 impl Server {
     /// A copy of the process, stopped where the process is.
     fn copy(&mut self) -> Result<Tid, EngineError> {
-        for file in &self.files {
-            self.call(libc::SYS_lseek, [file.fd as u64, file.offset, libc::SEEK_SET as u64])?;
+        for (file, offset) in &mut self.files {
+            // Not every file has a place.
+            let _ = file.seek(SeekFrom::Start(*offset));
         }
         let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as u64;
         let (result, copy) = self.call(libc::SYS_clone, [flags, 0, 0])?;
@@ -158,7 +163,7 @@ impl Server {
     /// Makes the process do a system call: its result, and the process that it made.
     fn call(&self, number: i64, args: [u64; 3]) -> Result<(u64, Option<Tid>), EngineError> {
         let here = || Stopped::new(self.process);
-        here().resume(Resume::ToSyscall, 0)?;
+        here().resume(Resume::Free, 0)?;
         wait_for(self.process)?;
         let mut regs = here().regs()?;
         regs.orig_rax = number as u64;

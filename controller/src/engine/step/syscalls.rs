@@ -62,7 +62,8 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// The system call does not happen: this is its result.
+    /// The system call does not happen: this is its result. The thread, which has stopped before it, is behind it when it
+    /// goes on.
     pub(super) fn skip(&mut self, index: usize, result: u64) -> Result<(), EngineError> {
         if let Some(call) = self.threads[index].syscall {
             self.note_call(index, &call, result);
@@ -70,10 +71,8 @@ impl<S: Strategy> Run<'_, S> {
         let thread = &mut self.threads[index];
         thread.regs.orig_rax = u64::MAX;
         thread.regs.rax = result;
-        thread.dirty = true;
-        let stop = self.resume(index, Resume::ToSyscall, 0)?;
-        self.threads[index].syscall = None;
-        if stop == Stop::Syscall { Ok(()) } else { self.dispatch(index, stop) }
+        (thread.dirty, thread.syscall) = (true, None);
+        Ok(())
     }
 
     /// The kernel does it.
@@ -81,6 +80,14 @@ impl<S: Strategy> Run<'_, S> {
         self.course.stirred = true;
         if let Some(call) = self.threads[index].syscall {
             self.name_for_kernel(index, &call);
+        }
+        if let Some(call) = self.threads[index].syscall
+            && self.changes_nothing(&call)
+        {
+            self.note_call(index, &call, 0);
+            let thread = &mut self.threads[index];
+            (thread.syscall, thread.leaves_kernel) = (None, true);
+            return Ok(());
         }
         if !may_block {
             let stop = self.resume(index, Resume::ToSyscall, 0)?;
@@ -104,6 +111,21 @@ impl<S: Strategy> Run<'_, S> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a system call does nothing that the model or we would have to know: nobody need look at its result.
+    fn changes_nothing(&self, call: &Syscall) -> bool {
+        let [start, len, protection, ..] = call.args;
+        let seen = match call.number as i64 {
+            libc::SYS_madvise => false,
+            // It tells what the mask was.
+            libc::SYS_rt_sigprocmask => protection != 0,
+            libc::SYS_mprotect => {
+                protection & libc::PROT_EXEC as u64 != 0 || self.sea.meets(start, start.saturating_add(len))
+            }
+            _ => true,
+        };
+        !seen && !self.sea.is_empty() && self.course.children.is_empty()
     }
 
     /// Waits until the thread stops, or (`None`) sleeps in the kernel, or the execution has its end.

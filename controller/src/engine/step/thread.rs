@@ -37,6 +37,8 @@ pub(super) struct Thread {
     pub(super) regs: Regs,
     /// A signal may be waiting for it to go on: somebody has sent one, or it has just let some in.
     pub(super) may_be_hit: bool,
+    /// It has stopped before a system call of which nobody needs to know the result, and which is made when it goes on.
+    pub(super) leaves_kernel: bool,
     /// How many steps there were when it last ran by itself.
     pub(super) ran_at: u64,
     /// To be delivered when it goes on.
@@ -88,6 +90,7 @@ impl Thread {
             common: common::Thread::new(tid, id, virtual_tid),
             regs,
             may_be_hit: false,
+            leaves_kernel: false,
             ran_at: 0,
             signal: 0,
             signal_info: None,
