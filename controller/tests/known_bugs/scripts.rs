@@ -33,8 +33,7 @@ fn application() {
     assert_eq!(first.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&first.stderr));
     // What is shown can be pasted.
     assert!(
-        text.contains("exit")
-            && text.contains(r"its\ folder/recordings/auto-pctwm-1/false-exit-1-1-0.wmtrec"),
+        text.contains("exit") && text.contains(r"its\ folder/recordings/auto-pct-1/false-exit-1-1-0.wmtrec"),
         "{text}"
     );
     assert_eq!((second.status.code(), second.stdout), (Some(1), first.stdout));
