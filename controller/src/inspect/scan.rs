@@ -393,7 +393,7 @@ fn width(extent: Extent) -> u16 {
     }
 }
 
-/// Whether a source of orders counts as knowing them (DESIGN.md §4): x86-64's instructions do not tell what was asked for.
+/// Whether a source of orders counts as knowing them: x86-64's instructions do not tell what was asked for.
 pub(super) const fn states(from: Source, arch: Arch) -> bool {
     match from {
         Source::File | Source::Dwarf | Source::Runtime | Source::Text => true,

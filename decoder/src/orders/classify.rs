@@ -1,4 +1,4 @@
-//! Atomic, plain or unsure (DESIGN.md §4): inside an atomic operation, which access is the operation's own; outside
+//! Atomic, plain or unsure: inside an atomic operation, which access is the operation's own; outside
 //! of any, what the variable's type, the symbol and the source text say.
 
 use super::info::{Atomic, OrderInfo, Source};

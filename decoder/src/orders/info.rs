@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use wmtrace_model::order::Order;
 
-/// Where an order came from (DESIGN.md §4), the first that knows winning.
+/// Where an order came from, the first that knows winning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     /// The user's orders file.

@@ -1,4 +1,4 @@
-//! Memory orders: what the programmer asked for (DESIGN.md §4).
+//! Memory orders: what the programmer asked for.
 //!
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,

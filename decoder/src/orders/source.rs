@@ -1,4 +1,4 @@
-//! Source text: the order that a call states, and what a statement shows (DESIGN.md §4, third source).
+//! Source text: the order that a call states, and what a statement shows.
 //!
 //! This is no parser. It finds the call at a line and column, or the atomic calls of a statement, and reads
 //! orders that stand there by name. Whatever is not plainly written (a variable, a conditional, a macro) is not
