@@ -17,8 +17,7 @@ impl<S: Strategy> Run<'_, S> {
         // The library reads memory as it is.
         self.flush(index)?;
         let tail = self.threads[index].tail;
-        self.threads[index].jumped_to =
-            tail.and_then(|tail| Some((tail.sp, self.memory.read_u64(tail.sp)?)));
+        self.threads[index].jumped_to = tail.and_then(|tail| Some((tail.sp, self.memory.read_u64(tail.sp)?)));
         self.initialised(index);
         let name = slot.and_then(|slot| self.modules.iter().find(|module| module.contains(slot))?.slot(slot));
         if !yields(name) {
