@@ -1,7 +1,7 @@
 // A queue lock whose nodes are on the stacks of the threads that wait: each waits for a flag of its own, which nobody else
 // has touched before it is cleared. The holder must have its turn.
 // Expect: clean
-// Options: --model tso --timeout 10
+// Options: --model tso --timeout 20
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
