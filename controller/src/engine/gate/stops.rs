@@ -212,14 +212,6 @@ impl<S: Strategy> Run<'_, S> {
         {
             return false;
         }
-        // Once for each operation: where a timer is faster than its handler, nothing else would ever happen.
-        let thread = &mut self.threads[index];
-        let here = Some((thread.gate, thread.regs.sp()));
-        if thread.put_off == here {
-            thread.put_off = None;
-            return false;
-        }
-        thread.put_off = here;
         self.give_back_returns(index);
         let thread = &mut self.threads[index];
         thread.flight = None;

@@ -68,8 +68,6 @@ pub(super) struct Thread {
     pub(super) must_fault: bool,
     /// A handler came when this gate had been dealt with, at this stack pointer: it comes there again.
     pub(super) decided: Option<(usize, u64)>,
-    /// Its operation at this gate, at this stack pointer, was put off for a signal. (Or was so long ago.)
-    pub(super) put_off: Option<(usize, u64)>,
     /// The handler of a signal that it is about to set.
     pub(super) handler: Option<u64>,
     /// It is in a system call that does not sleep: signals wait until that is over.
@@ -126,7 +124,6 @@ impl Thread {
             gone: false,
             must_fault: false,
             decided: None,
-            put_off: None,
             handler: None,
             passing: false,
             passed: 0,
