@@ -121,6 +121,14 @@ impl Code {
         Ok(insn)
     }
 
+    /// What an instruction of native code does, if that is simple, and how long it is.
+    pub(super) fn native(&self, pc: u64, bytes: &[u8]) -> Option<(Simple, u8)> {
+        let effect = self.decoder.decode(pc, bytes).ok()?;
+        let bytes = bytes.get(..usize::from(effect.len))?;
+        let simple = simple(pc, bytes).filter(|_| effect.flow == Flow::Next && !effect.waits)?;
+        Some((simple, effect.len))
+    }
+
     /// Instructions of a range may change, in this execution only.
     pub(super) fn changes(&mut self, start: u64, end: u64) {
         self.forget(start, end);

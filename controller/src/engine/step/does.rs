@@ -13,7 +13,7 @@ use super::thread::PartKind;
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
 use crate::os::ptrace::Regs;
-use wmtrace_decoder::x86::simple::{Simple, State, Touch};
+use wmtrace_decoder::x86::simple::{State, Touch};
 use wmtrace_model::strategy::Strategy;
 
 /// Steps after which a thread runs by itself, to receive a signal that may have come.
@@ -27,7 +27,7 @@ impl<S: Strategy> Run<'_, S> {
         insn: &Insn,
         accesses: &Accesses,
     ) -> Result<bool, EngineError> {
-        let Some(simple) = self.is_simple(index, insn) else { return Ok(false) };
+        let Some(simple) = insn.simple.filter(|_| self.may_do(index)) else { return Ok(false) };
         if accesses.faults || !accesses.code.is_empty() {
             return Ok(false);
         }
@@ -47,7 +47,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             self.threads[index].rewrites(touch.addr, old, new);
         }
-        self.done(index, insn, &state);
+        self.done(index, insn.effect.len, &state);
         self.tell(index, &accesses.told);
         Ok(true)
     }
@@ -57,7 +57,7 @@ impl<S: Strategy> Run<'_, S> {
     pub(super) fn does_flight(&mut self, index: usize) -> bool {
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
         let insn = flight.insn.clone();
-        let Some(simple) = self.is_simple(index, &insn) else { return false };
+        let Some(simple) = insn.simple.filter(|_| self.may_do(index)) else { return false };
         let mut state = state_of(&self.threads[index].regs);
         let Some(touch) = simple.touches(&state) else { return false };
         let flight = self.threads[index].flight.as_ref().expect("an instruction is under way");
@@ -74,17 +74,37 @@ impl<S: Strategy> Run<'_, S> {
         {
             return false;
         }
-        self.done(index, &insn, &state);
+        self.done(index, insn.effect.len, &state);
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
         let place = flight.parts[0].at;
         flight.ran(&[(place, u128::from(stored.unwrap_or(old)))]);
         true
     }
 
-    /// What the instruction does, if the engine can do it for the thread now.
-    fn is_simple(&self, index: usize, insn: &Insn) -> Option<Simple> {
+    /// Does the instruction under a breakpoint in native code, if it is simple: the breakpoint need not be taken away for
+    /// the thread to pass. False if the thread has to run it.
+    pub(super) fn does_first(&mut self, index: usize, at: u64) -> bool {
+        let found = self.sea.under(at).and_then(|bytes| self.engine.code.native(at, bytes));
+        let Some((simple, len)) = found.filter(|_| self.may_do(index)) else { return false };
+        let mut state = state_of(&self.threads[index].regs);
+        let touch = simple.touches(&state);
+        let Some(old) = touch.map_or(Some(0), |touch| self.load(touch)) else { return false };
+        if let (Some(new), Some(touch)) = (simple.run(&mut state, old), touch)
+            && !self.memory.store(touch.addr, &new.to_le_bytes()[..usize::from(touch.width)])
+        {
+            return false;
+        }
+        // It is not the program's.
+        let last = self.threads[index].last_pc;
+        self.done(index, len, &state);
+        self.threads[index].last_pc = last;
+        true
+    }
+
+    /// Whether the engine may do simple instructions for the thread now.
+    fn may_do(&self, index: usize) -> bool {
         if !self.engine.shortcuts {
-            return None;
+            return false;
         }
         let thread = &self.threads[index];
         // Signals of timers and children come at any time, but not never.
@@ -93,7 +113,7 @@ impl<S: Strategy> Run<'_, S> {
         let signals = signals || thread.may_be_hit || thread.signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);
-        insn.simple.filter(|_| !signals)
+        !signals
     }
 
     /// What memory holds where an instruction touches it, if the program may read it.
@@ -105,13 +125,13 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// The thread is behind the instruction.
-    fn done(&mut self, index: usize, insn: &Insn, state: &State) {
+    fn done(&mut self, index: usize, len: u8, state: &State) {
         let thread = &mut self.threads[index];
         for (number, &value) in (0..).zip(&state.general) {
             *gpr_mut(&mut thread.regs, number) = value;
         }
         thread.regs.eflags = state.flags;
-        let next = thread.regs.rip + u64::from(insn.effect.len);
+        let next = thread.regs.rip + u64::from(len);
         thread.last_pc = next - 1;
         thread.jump(next);
     }

@@ -50,6 +50,9 @@ impl<S: Strategy> Run<'_, S> {
                 self.threads[index].passed = Some(pc);
                 return self.breakpoint(index, pc);
             }
+            if self.does_first(index, pc) {
+                return Ok(());
+            }
             self.sea.surface_breakpoint(&self.memory, pc)?;
         }
         let thread = &mut self.threads[index];

@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 
 const INT3: u8 = 0xcc;
 
+/// The most bytes of an instruction.
+const LONGEST: usize = 15;
+
 /// Covered code.
 #[derive(Clone, Debug)]
 struct Water {
@@ -34,7 +37,8 @@ impl Water {
 /// A breakpoint in native code.
 #[derive(Clone, Debug)]
 struct Breakpoint {
-    byte: u8,
+    /// What is there, and behind it.
+    bytes: Vec<u8>,
     /// How many want it.
     users: u32,
 }
@@ -92,7 +96,7 @@ impl Sea {
             memory.write(water.start, &water.bytes)?;
         }
         for (&at, breakpoint) in self.breakpoints.range(start..end) {
-            memory.write(at, &[breakpoint.byte])?;
+            memory.write(at, &breakpoint.bytes[..1])?;
         }
         self.breakpoints.retain(|&at, _| at < start || at >= end);
         Ok(!lifted.is_empty())
@@ -144,6 +148,11 @@ impl Sea {
         self.waters.is_empty()
     }
 
+    /// The instruction under a breakpoint in native code, as far as no other breakpoint is in it.
+    pub(super) fn under(&self, at: u64) -> Option<&[u8]> {
+        self.breakpoints.get(&at).map(|breakpoint| &breakpoint.bytes[..])
+    }
+
     /// The program's own bytes from `pc` on.
     pub(super) fn bytes(&self, pc: u64) -> Option<&[u8]> {
         self.water(pc).map(|water| &water.bytes[(pc - water.start) as usize..])
@@ -177,7 +186,7 @@ impl Sea {
     /// Lets the instruction at a breakpoint in native code run, until [`Sea::submerge`].
     pub(super) fn surface_breakpoint(&mut self, memory: &ProcessMemory, at: u64) -> Result<(), OsError> {
         if let Some(breakpoint) = self.breakpoints.get(&at) {
-            memory.write(at, &[breakpoint.byte])?;
+            memory.write(at, &breakpoint.bytes[..1])?;
             self.surfaced.push((at, at + 1));
         }
         Ok(())
@@ -205,10 +214,10 @@ impl Sea {
             breakpoint.users += 1;
             return Ok(());
         }
-        let mut byte = [0];
-        if memory.read(at, &mut byte) {
+        let bytes = memory.read_some(at, LONGEST);
+        if !bytes.is_empty() {
             memory.write(at, &[INT3])?;
-            self.breakpoints.insert(at, Breakpoint { byte: byte[0], users: 1 });
+            self.breakpoints.insert(at, Breakpoint { bytes, users: 1 });
         }
         Ok(())
     }
@@ -218,7 +227,7 @@ impl Sea {
         let Some(breakpoint) = self.breakpoints.get_mut(&at) else { return Ok(()) };
         breakpoint.users -= 1;
         if breakpoint.users == 0 {
-            memory.write(at, &[breakpoint.byte])?;
+            memory.write(at, &breakpoint.bytes[..1])?;
             self.breakpoints.remove(&at);
         }
         Ok(())
@@ -235,7 +244,7 @@ impl Sea {
             memory.write(water.start, &water.bytes)?;
         }
         for (&at, breakpoint) in &self.breakpoints {
-            memory.write(at, &[breakpoint.byte])?;
+            memory.write(at, &breakpoint.bytes[..1])?;
         }
         Ok(())
     }
