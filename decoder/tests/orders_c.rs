@@ -147,6 +147,38 @@ fn another_language_has_other_rules() {
     }
 }
 
+/// Several operations on one line: columns tell them apart, unless they are about the same object.
+#[test]
+fn several_operations_on_a_line() {
+    const TEXT: &str = "#include <stdatomic.h>
+_Atomic int x, y;
+int first(void) { return atomic_load_explicit(&x, memory_order_relaxed); } int second(void) { return atomic_load_explicit(&y, memory_order_acquire); }
+void both(void) { atomic_store_explicit(&x, 1, memory_order_relaxed); atomic_store_explicit(&y, 1, memory_order_release); }
+int add(void) { return atomic_fetch_add_explicit(&x, 1, memory_order_relaxed) + atomic_fetch_add_explicit(&y, 1, memory_order_acquire); }
+void same(int c) { if (c) atomic_store_explicit(&x, 1, memory_order_relaxed); else atomic_store_explicit(&x, 1, memory_order_release); }
+int main(void) { return 0; }
+";
+    for compiler in ["gcc", "clang"] {
+        for level in ["-O0", "-O1", "-O2"] {
+            let Some(path) = build(compiler, &[level, "-std=c11"], TEXT, "line.c") else { continue };
+            let orders = |function: &str| -> Vec<Order> {
+                let found = found(&path, function, Options::default());
+                let atomic = found.into_iter().filter(|it| it.2 == Atomic::Yes && it.1 == Source::Text);
+                atomic.map(|it| it.0).collect()
+            };
+            let what = format!("{compiler} {level}");
+            assert_eq!(orders("first"), [Order::Relaxed], "{what}");
+            assert_eq!(orders("second"), [Order::Acquire], "{what}");
+            assert_eq!(orders("both"), [Order::Relaxed, Order::Release], "{what}");
+            assert_eq!(orders("add"), [Order::Relaxed, Order::Acquire], "{what}");
+            // Without optimisation there is an instruction for each.
+            if level != "-O0" {
+                assert_eq!(orders("same"), [], "{what}: it may be both");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fence_of_c_without_code_is_found_by_its_text() {
     for compiler in ["gcc", "clang"] {

@@ -218,11 +218,15 @@ impl Orders<'_> {
             OpKind::Rmw | OpKind::Cas => access.atomic,
             OpKind::Fence => false,
         };
-        let mut fitting = calls.iter().filter(|call| {
+        let fitting = calls.iter().filter(|call| {
             let here = statement.at.is_some_and(|at| call.extent.0 <= at && at < call.extent.1);
             fits(call.kind) && (here || access.atomic || shape == Some(Shape::Atomic))
         });
-        if let (Some(call), None) = (fitting.next(), fitting.next()) {
+        let call = match fitting.collect::<Vec<_>>()[..] {
+            [call] => Some(call),
+            ref several => statement.named(several),
+        };
+        if let Some(call) = call {
             let sure = access.atomic || self.frame_place(pc, access).is_none();
             let info = match call.order {
                 Some(order) if sure => {

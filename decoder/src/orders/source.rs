@@ -46,6 +46,8 @@ pub(crate) struct Call {
     /// From its name to its closing parenthesis.
     pub(crate) extent: (usize, usize),
     pub(crate) kind: OpKind,
+    /// Its first argument: what it is about.
+    pub(crate) object: String,
     pub(crate) order: Option<Order>,
     pub(crate) failure: Option<Order>,
 }
@@ -253,6 +255,14 @@ impl Statement {
         self.words().filter_map(|(at, word)| self.call(at, word)).collect()
     }
 
+    /// Which of several calls an instruction is of: the one whose name is where the compiler says that it is. Not if
+    /// another is about the same object, for a compiler may have made one instruction of both.
+    pub(crate) fn named<'c>(&self, calls: &[&'c Call]) -> Option<&'c Call> {
+        let at = self.at?;
+        let call = *calls.iter().find(|call| call.extent.0 == at)?;
+        (calls.iter().filter(|other| other.object == call.object).count() == 1).then_some(call)
+    }
+
     fn call(&self, at: usize, name: &str) -> Option<Call> {
         let (kind, stated) = c_function(name)?;
         let rest = &self.text[at + name.len()..];
@@ -271,7 +281,8 @@ impl Statement {
             (true, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, &[order]) => (order, None),
             (true, _, _) => (None, None),
         };
-        Some(Call { extent, kind, order, failure })
+        let object = arguments.first().copied().unwrap_or_default().to_owned();
+        Some(Call { extent, kind, object, order, failure })
     }
 }
 

@@ -283,8 +283,9 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Signal(signal) => signal,
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
-                if let Some(journal) = &mut self.course.journal {
-                    journal.child_makes(tid, child, matches!(stop, Stop::Clone(_)));
+                // Threads may be the emulator's own.
+                if let (Stop::Fork(_) | Stop::Vfork(_), Some(journal)) = (stop, &mut self.course.journal) {
+                    journal.child_makes(tid, child, false);
                 }
                 self.inherits(child, tid);
                 if self.course.children.len() > MAX_CHILDREN {
