@@ -7,22 +7,24 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static sem_t ready;
 static int ended, data;
 
+#ifdef BUGGY
 static void locks(void) {
-#ifndef BUGGY
-    pthread_mutex_lock(&mutex);
-#endif
 }
-
 static void unlocks(void) {
-#ifndef BUGGY
-    pthread_mutex_unlock(&mutex);
-#endif
 }
+#else
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void locks(void) {
+    pthread_mutex_lock(&mutex);
+}
+static void unlocks(void) {
+    pthread_mutex_unlock(&mutex);
+}
+#endif
 
 static void ends(void *unused) {
     (void)unused;
