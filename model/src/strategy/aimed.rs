@@ -7,6 +7,7 @@
 //! All else is the strategy's. With PCTWM of depth 0 nobody hears of anything but the sink. With a random walk the others
 //! talk to each other as they like, and so does the thread afterwards: for bugs that need more than the one late load.
 
+use super::fair::YIELDS;
 use super::{Choice, Pick, ReadChoice, Strategy, StrategyKind, recent, spuriously};
 use crate::op::{Addr, Agent, ThreadId};
 use crate::rng::Rng;
@@ -140,6 +141,13 @@ impl<S: Strategy> Strategy for Aimed<S> {
         self.strategy.taken(choice, enabled);
     }
 
+    fn yields(&mut self, thread: ThreadId) {
+        if self.arrived && thread != self.aim.thread {
+            self.waited = self.waited.saturating_add(self.patience / YIELDS);
+        }
+        self.strategy.yields(thread);
+    }
+
     fn forced(&mut self, choice: &Choice) {
         self.strategy.forced(choice);
     }
@@ -204,6 +212,21 @@ mod tests {
         let picks: Vec<Pick> = (0..100).map(|it| strategy.pick(&[choice(0, 0), choice(1, it)])).collect();
         assert!(picks[..50].iter().all(|&pick| pick == Pick::Take(1)));
         assert!(picks[50..].contains(&Pick::Take(0)), "one of two: missed with probability 2⁻⁵⁰");
+    }
+
+    /// Others that let each other go on, again and again, wait for it.
+    #[test]
+    fn patience_ends_sooner_with_yields() {
+        let choice = |thread, serial| Choice { agent: Agent::Thread(ThreadId(thread)), op: load(0), serial };
+        let mut strategy = Aimed::new(Random::new(1), aim(0, 0, 0, true), 1, 1, 1 << 20);
+        let ends = (0..200).position(|it| {
+            strategy.yields(ThreadId(1 + it % 2));
+            strategy.pick(&[choice(0, 0), choice(1, it), choice(2, it)]) == Pick::Take(0)
+        });
+        assert!(
+            ends.is_some_and(|it| it >= YIELDS as usize - 1),
+            "one of three: missed with probability below 2⁻¹⁰⁰"
+        );
     }
 
     /// A thread that is alone has nobody to wait for, and has not come to its sink.

@@ -18,7 +18,7 @@ const LEAST: u32 = 4096;
 
 /// So many yields in a row set a thread back. One may stand for many steps: a thread that waits for a variable on its own
 /// stack, which nobody else has touched yet, yields when it has run for a hundred thousand instructions.
-const YIELDS: u32 = 16;
+pub(super) const YIELDS: u32 = 16;
 
 /// The strategy `S`, without starvation.
 #[derive(Clone, Debug)]
@@ -114,6 +114,7 @@ impl<S: Strategy> Strategy for Fair<S> {
         if self.last == Some(Agent::Thread(thread)) {
             self.turns = self.turns.saturating_add(self.patience / YIELDS);
         }
+        self.strategy.yields(thread);
     }
 
     fn forced(&mut self, choice: &Choice) {
