@@ -92,7 +92,8 @@ fn oneshot() {
     found("oneshot", "", 50, "race", "oneshot-0.1.11/src/lib.rs", &says);
 }
 
-/// One in eight executions: 400 miss it with probability 10^-23. Which of its loads is too weak depends on the execution.
+/// 3 % of the executions (24 of 800): 400 miss it with probability 10^-5. Which of its loads is too weak depends on the
+/// execution.
 #[test]
 fn arc_swap() {
     let says = ["it takes seq_cst on all four"];
