@@ -235,8 +235,9 @@ pub(crate) fn is_rust(unit: &Unit) -> bool {
 pub(crate) fn is_c(unit: &Unit) -> bool {
     use gimli::{DW_LANG_C, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11};
     use gimli::{DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20};
-    use gimli::{DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99};
-    let c = [DW_LANG_C, DW_LANG_C89, DW_LANG_C99, DW_LANG_C11, DW_LANG_C17];
+    use gimli::{DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DwLang};
+    // C23 and C++23 have numbers since, and no names in gimli yet.
+    let c = [DW_LANG_C, DW_LANG_C89, DW_LANG_C99, DW_LANG_C11, DW_LANG_C17, DwLang(0x3e)];
     let cpp = [
         DW_LANG_C_plus_plus,
         DW_LANG_C_plus_plus_03,
@@ -244,6 +245,7 @@ pub(crate) fn is_c(unit: &Unit) -> bool {
         DW_LANG_C_plus_plus_14,
         DW_LANG_C_plus_plus_17,
         DW_LANG_C_plus_plus_20,
+        DwLang(0x3a),
     ];
     unit.language.is_none_or(|language| c.contains(&language) || cpp.contains(&language))
 }
