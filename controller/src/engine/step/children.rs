@@ -12,8 +12,8 @@ use wmtrace_model::strategy::Strategy;
 /// Processor time after which a child is no longer waited for: it may be waiting for one of the threads.
 const LONGEST: Duration = Duration::from_millis(300);
 
-/// The same for all of them, in real time: there may be ever new ones.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The same for all of them, in real time: there may be ever new ones. Long, for a machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl<S: Strategy> Run<'_, S> {
     /// Waits until no child can go on by itself. Where they run for too long that is given up, for the whole campaign.
