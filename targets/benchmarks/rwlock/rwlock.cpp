@@ -1,8 +1,8 @@
 // A readers-writer spinlock whose writers do not acquire, d = 2.
 //
 // Threads: three; each reads, writes, reads and writes under the lock: two relaxed variables that are always equal.
-// Orders: as in linuxrwlocks, with acquire in the second attempt.
-// Bug: both attempts of write_lock are relaxed. A writer's stores are then not ordered after those of the writer before
+// Orders: as in linuxrwlocks; each attempt to lock acquires.
+// Bug: the attempts of write_lock are relaxed. A writer's stores are then not ordered after those of the writer before
 // it, so that its store to `data1` may come after the other's in modification order and its store to `data2` before. A
 // reader then finds two different values: an assertion.
 // Depth: 2. A reader must see one store of each of two writers.
@@ -19,33 +19,27 @@ using namespace std;
 constexpr int bias = 0x100000;
 static atomic<int> word{bias};
 
+#ifdef BUGGY
+constexpr memory_order writers_order = memory_order_relaxed;
+#else
+constexpr memory_order writers_order = memory_order_acquire;
+#endif
+
 static void read_lock() {
-    int before = word.fetch_sub(1, memory_order_acquire);
-    while (before <= 0) {
+    while (word.fetch_sub(1, memory_order_acquire) <= 0) {
         word.fetch_add(1, memory_order_relaxed);
         while (word.load(memory_order_relaxed) <= 0)
             sched_yield();
-        before = word.fetch_sub(1, memory_order_acquire);
     }
 }
 
 static void read_unlock() { word.fetch_add(1, memory_order_release); }
 
 static void write_lock() {
-#ifdef BUGGY
-    int before = word.fetch_sub(bias, memory_order_relaxed);
-#else
-    int before = word.fetch_sub(bias, memory_order_acquire);
-#endif
-    while (before != bias) {
+    while (word.fetch_sub(bias, writers_order) != bias) {
         word.fetch_add(bias, memory_order_relaxed);
         while (word.load(memory_order_relaxed) != bias)
             sched_yield();
-#ifdef BUGGY
-        before = word.fetch_sub(bias, memory_order_relaxed);
-#else
-        before = word.fetch_sub(bias, memory_order_acquire);
-#endif
     }
 }
 
