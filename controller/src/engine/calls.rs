@@ -117,6 +117,31 @@ pub(super) const STEPPED: [&str; 8] = [
     "pthread_spin_destroy",
 ];
 
+/// The part of the compiler's runtime that finds the table of a function for an exception: in a static program it is among
+/// the program's own code, and sorts all tables when the first exception is thrown. It runs natively there, as the
+/// library does in others. Only functions near the first one: any program may have one that is called like the rest.
+pub(super) const FINDS_TABLES: [&str; 19] = [
+    "_Unwind_Find_FDE",
+    "add_fdes",
+    "base_from_object",
+    "binary_search_mixed_encoding_fdes",
+    "binary_search_single_encoding_fdes",
+    "binary_search_unencoded_fdes",
+    "classify_object_over_fdes",
+    "fde_mixed_encoding_compare",
+    "fde_single_encoding_compare",
+    "fde_unencoded_compare",
+    "frame_downheap",
+    "frame_heapsort",
+    "init_object",
+    "get_cie_encoding",
+    "linear_search_fdes",
+    "read_encoded_value_with_base",
+    "release_registered_frames",
+    "search_object",
+    "size_of_encoded_value",
+];
+
 impl Kind {
     /// Whether it is a scheduling point.
     pub(super) fn synchronises(self) -> bool {

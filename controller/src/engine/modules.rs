@@ -17,6 +17,7 @@ use wmtrace_decoder::orders::{EmptyFence, Options, Orders};
 use wmtrace_decoder::{aarch64, x86};
 use wmtrace_model::op::ModelKind;
 
+use crate::engine::calls::FINDS_TABLES;
 use crate::engine::{EngineError, EngineOptions, ModuleInfo};
 
 /// What a file contains, at the addresses it was linked for.
@@ -31,6 +32,8 @@ pub(super) struct Binary {
     slots: HashMap<u64, String>,
     /// Addresses and sizes of functions, by name.
     functions: HashMap<&'static str, Vec<(u64, u64)>>,
+    /// Functions among its code that run natively although the rest is under the model.
+    native: Vec<Range<u64>>,
     /// The tables of pointers that the dynamic linker fills in.
     linkage: Vec<Range<u64>>,
     /// Whether it is the C library or the dynamic linker itself.
@@ -201,12 +204,16 @@ impl Binary {
             glibc: name.starts_with("libc.so.6") && image.section(".gnu.version_d").is_some(),
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
+            native: Vec::new(),
             lowest,
             fixed,
             name,
         };
         for symbol in image.symbols().iter().filter(|symbol| symbol.function) {
             binary.functions.entry(&symbol.name).or_default().push((symbol.addr, symbol.size));
+        }
+        if binary.managed {
+            binary.native = binary.finds_tables();
         }
         if binary.managed && options.model == ModelKind::C11 {
             binary.find_fences();
@@ -228,6 +235,33 @@ impl Binary {
         for fence in fences {
             self.fences.entry(fence.pc).or_default().push(fence);
         }
+    }
+
+    /// Functions that a static program has of the compiler's runtime, and that run natively ([`FINDS_TABLES`]).
+    fn finds_tables(&self) -> Vec<Range<u64>> {
+        /// How far from the first one they are, at most.
+        const NEAR: u64 = 16 << 10;
+        let Some(first) = self.extents(FINDS_TABLES[0]).next() else { return Vec::new() };
+        let is_near = |range: &Range<u64>| range.start.abs_diff(first.start) < NEAR;
+        // Compilers give copies of a function names with a suffix.
+        let known = |name: &str| FINDS_TABLES.contains(&name.split('.').next().unwrap_or(name));
+        let names = self.functions.keys().filter(|name| known(name));
+        let mut ranges: Vec<_> = names.flat_map(|name| self.extents(name)).filter(is_near).collect();
+        ranges.sort_by_key(|range| range.start);
+        ranges
+    }
+
+    /// The parts of a range of the file's code that are under the model, if the file is.
+    pub(super) fn watched(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut parts = Vec::new();
+        let mut from = range.start;
+        for hole in self.native.iter().filter(|hole| hole.start < range.end && hole.end > range.start) {
+            parts.push(from..hole.start.max(from));
+            from = from.max(hole.end);
+        }
+        parts.push(from..range.end.max(from));
+        parts.retain(|part| !part.is_empty());
+        parts
     }
 
     /// Where the functions of this name begin in the file.
@@ -281,12 +315,13 @@ impl Module {
     /// of an executable segment may be data.
     pub(super) fn code(&self) -> Vec<(u64, u64)> {
         let code = self.binary.image.code();
-        let moved = |(start, end): (u64, u64)| (start.wrapping_add(self.bias), end.wrapping_add(self.bias));
-        if code.iter().all(|code| !code.name.is_empty()) {
-            return code.iter().map(|code| moved((code.addr, code.end()))).collect();
-        }
-        let functions = self.binary.image.functions();
-        functions.iter().map(|function| moved((function.start, function.end))).collect()
+        let ranges: Vec<Range<u64>> = if code.iter().all(|code| !code.name.is_empty()) {
+            code.iter().map(|code| code.addr..code.end()).collect()
+        } else {
+            self.binary.image.functions().iter().map(|function| function.start..function.end).collect()
+        };
+        let moved = |part: Range<u64>| (part.start.wrapping_add(self.bias), part.end.wrapping_add(self.bias));
+        ranges.into_iter().flat_map(|range| self.binary.watched(range)).map(moved).collect()
     }
 
     /// Whether the address is in a table of the dynamic linker's.

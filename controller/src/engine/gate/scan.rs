@@ -118,6 +118,7 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
             }
             None => std::iter::once(code.addr..end).collect(),
         };
+        let parts = parts.into_iter().flat_map(|part| binary.watched(part));
         for part in parts {
             let mut at = part.start;
             // Function by function, and what lies between.
