@@ -91,6 +91,9 @@ fn begins(source: &Source, runs: [Option<&Source>; 2], sites: &dyn Sites) -> Str
     };
     let call = source.call.map(name).unwrap_or_default();
     match &source.what {
+        Begun::Timer if source.call.is_none() => {
+            format!("a timer rang while native code called by {by} ran for long, at some moment")
+        }
         Begun::Timer => format!("a timer in real time, set by {by} (system call {call})"),
         Begun::Interrupted => format!(
             "native code called by {by} ran for long without a system call, and was interrupted at some moment"

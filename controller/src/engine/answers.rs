@@ -4,6 +4,7 @@
 use super::execution::Execution;
 use super::futex::{Futexes as _, error};
 use super::library::LibraryCalls as _;
+use super::ringing::Ringing as _;
 use super::sites::What;
 use super::syscalls::name;
 use super::thread::{FIRST_TID, Mode, Pending, Syscall};
@@ -20,6 +21,8 @@ pub(super) trait Answers: Execution {
     /// Answers the system call that the thread is about to make. False: that is not ours to do.
     fn answer_call(&mut self, index: usize, call: &Syscall) -> Result<bool, EngineError> {
         let args = call.args;
+        // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
+        self.rings_now();
         let it = self.parts();
         let own = it.threads[index].virtual_tid as u64;
         match call.number as i64 {
@@ -70,7 +73,14 @@ pub(super) trait Answers: Execution {
             }
             libc::SYS_sched_getaffinity => self.processors(index, call)?,
             libc::SYS_sched_setaffinity => self.skip(index, 0)?,
-            libc::SYS_timer_create => return self.makes_timer(index, call),
+            calls::SYS_alarm
+            | libc::SYS_setitimer
+            | libc::SYS_getitimer
+            | libc::SYS_timer_create
+            | libc::SYS_timer_settime
+            | libc::SYS_timer_gettime
+            | libc::SYS_timer_getoverrun
+            | libc::SYS_timer_delete => self.answer_timer_call(index, call)?,
             libc::SYS_exit if self.alive() > 1 => self.ends(index)?,
             libc::SYS_exit | libc::SYS_exit_group => {
                 self.parts().course.end = Some(End::Exited((args[0] & 0xff) as i32));
@@ -86,31 +96,6 @@ pub(super) trait Answers: Execution {
                 it.threads[index].waits_until = until;
                 return Ok(false);
             }
-        }
-        Ok(true)
-    }
-
-    /// A timer that signals one thread (as all do that call a function) names it in memory, where the kernel expects
-    /// another number than the program has. False: it names none.
-    fn makes_timer(&mut self, index: usize, call: &Syscall) -> Result<bool, EngineError> {
-        let it = self.parts();
-        // struct sigevent: a value of 8 bytes, the signal, how to notify, whom.
-        let event = call.args[1];
-        let notify = it.memory.read_u32(event.wrapping_add(12)).filter(|_| event != 0);
-        if notify != Some(libc::SIGEV_THREAD_ID as u32) {
-            return Ok(false);
-        }
-        let whom = event.wrapping_add(16);
-        let shown = it.memory.read_u32(whom);
-        let real = it.threads.iter().find(|thread| Some(thread.virtual_tid as u32) == shown);
-        let (Some(shown), Some(real)) = (shown, real.map(|thread| thread.tid.0)) else { return Ok(false) };
-        (it.course.has_timers, it.course.expects_signals) = (true, true);
-        it.memory.write(whom, &real.to_le_bytes())?;
-        self.pass(index, false)?;
-        let it = self.parts();
-        // The program may have ended meanwhile.
-        if it.course.end.is_none() {
-            it.memory.write(whom, &shown.to_le_bytes())?;
         }
         Ok(true)
     }

@@ -3,6 +3,7 @@
 use super::execution::Course;
 use super::journal::Journal;
 use super::time::Clock;
+use super::timers::Timers;
 use super::world::Streams;
 use super::{EngineError, EngineOptions};
 use crate::os::{Tid, proc};
@@ -12,6 +13,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 #[derive(Clone)]
 pub(super) struct Moment {
     clock: Clock,
+    timers: Timers,
     dumpable: u64,
     expects_signals: bool,
     warnings: Vec<String>,
@@ -26,6 +28,7 @@ impl Moment {
         let (stdout, stderr, _) = streams.collect();
         Moment {
             clock: course.clock.clone(),
+            timers: course.timers.clone(),
             dumpable: course.dumpable,
             expects_signals: course.expects_signals,
             warnings: course.warnings.clone(),
@@ -48,6 +51,7 @@ impl Moment {
         streams.stdout.write_all(&self.stdout).map_err(os)?;
         streams.stderr.write_all(&self.stderr).map_err(os)?;
         Ok(Course {
+            timers: self.timers,
             dumpable: self.dumpable,
             expects_signals: self.expects_signals,
             warnings: self.warnings,

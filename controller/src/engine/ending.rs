@@ -89,6 +89,7 @@ pub(super) trait Ending: Execution {
             it.machine.alone(it.threads[index].id, site);
         }
         it.course.heap.clear();
+        it.course.timers.executes();
     }
 
     /// What each thread was doing at the end.

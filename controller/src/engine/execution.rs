@@ -10,6 +10,7 @@ use super::modules::Module;
 use super::sites::{SiteTable, StackId, What};
 use super::thread::{Mode, Pending, Thread};
 use super::time::{Clock, mix};
+use super::timers::Timers;
 use super::world::Streams;
 use super::{End, EngineError, EngineOptions};
 use crate::os::Tid;
@@ -52,8 +53,7 @@ pub(super) struct Course {
     pub(super) dumpable: u64,
     /// The kernel has done something for the program: it may have woken a thread.
     pub(super) stirred: bool,
-    /// The program has asked for signals at times.
-    pub(super) has_timers: bool,
+    pub(super) timers: Timers,
     /// Signals may come while threads sleep.
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
@@ -78,7 +78,7 @@ impl Course {
             second_looks: 0,
             dumpable: 1,
             stirred: false,
-            has_timers: false,
+            timers: Timers::default(),
             expects_signals: false,
             deadline: Instant::now() + options.timeout,
             reaped: false,
@@ -162,6 +162,12 @@ pub(super) trait Execution: Sized {
 
     /// A sleeper is about to go on, for a signal.
     fn interrupts(&mut self, index: usize);
+
+    /// The number that the kernel has for a signal of the program's, if that is known.
+    fn real_signal(&mut self, signal: i32) -> Option<i32>;
+
+    /// A signal has been sent to one of the threads, whatever it is doing.
+    fn may_be_hit(&mut self);
 
     /// The thread is about to end: others may look at what it leaves behind.
     fn about_to_end(&mut self, index: usize);

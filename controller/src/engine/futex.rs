@@ -6,6 +6,7 @@
 
 use super::EngineError;
 use super::execution::Execution;
+use super::ringing::{Ringing as _, Still};
 use super::sites::What;
 use super::thread::{AfterWake, Mode, Pending, Syscall};
 use super::time::Clock;
@@ -349,10 +350,17 @@ pub(super) trait Futexes: Execution {
         }
     }
 
-    /// Wakes the thread whose time has come, if there is one; with `jump`, time passes until there is.
-    fn fire_timer(&mut self, jump: bool) -> bool {
+    /// What is to happen at a time happens, if it has come: a thread is woken, or a timer rings. If nobody can go on, time
+    /// passes until it has.
+    fn fire_timer(&mut self, still: Option<Still>) -> bool {
+        let timer = still.and_then(|still| self.next_timer(still));
+        if let Some((due, key)) = timer
+            && self.parts().course.clock.next().is_none_or(|at| due < at)
+        {
+            return self.rings(key, true);
+        }
         let it = self.parts();
-        let Some(index) = it.course.clock.due(jump) else { return false };
+        let Some(index) = it.course.clock.due(still.is_some()) else { return self.rings_now() };
         if it.threads[index].mode != Mode::Asleep {
             return true;
         }

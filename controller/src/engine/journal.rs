@@ -177,12 +177,9 @@ fn describes_file(number: i64) -> bool {
     )
 }
 
-/// Whether the call sets a timer going.
+/// Whether the call sets a timer going that is the kernel's.
 pub(super) fn sets_timer(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_setitimer | calls::SYS_alarm | libc::SYS_timer_settime | libc::SYS_timerfd_settime
-    )
+    number == libc::SYS_timerfd_settime
 }
 
 /// Whether the call maps memory that others may have, too.

@@ -19,6 +19,7 @@ pub(crate) mod gate;
 pub(crate) mod journal;
 mod library;
 mod modules;
+mod ringing;
 mod schedule;
 mod sites;
 // It is about x86-64's instructions and registers from end to end; elsewhere its programs are refused.
@@ -28,6 +29,7 @@ mod syscalls;
 mod thread;
 mod time;
 mod timeouts;
+mod timers;
 mod unwind;
 mod world;
 

@@ -4,6 +4,7 @@ use super::answers::Answers as _;
 use super::execution::Execution;
 use super::futex::Futexes as _;
 use super::library::LibraryCalls as _;
+use super::ringing::{Ringing as _, Still};
 use super::sites::What;
 use super::thread::{Mode, Pending};
 use super::{End, EngineError};
@@ -28,7 +29,7 @@ pub(super) trait Schedule: Execution {
                 }
             }
             self.look_for_returned()?;
-            if self.running().is_some() || self.fire_timer(false) {
+            if self.running().is_some() || self.fire_timer(None) {
                 continue;
             }
             self.one_step()?;
@@ -50,7 +51,8 @@ pub(super) trait Schedule: Execution {
             Step::Run { thread, how } => return self.perform(thread.index(), how),
             Step::Commit { at, value, .. } => return Ok(it.memory.set_value(at, value)?),
             Step::Stuck(stuck) => {
-                if self.fire_timer(true) || self.signal_comes()? || self.looks_again(stuck) {
+                let still = if stuck == Stuck::Livelock { Still::Spinning } else { Still::Asleep };
+                if self.fire_timer(Some(still)) || self.signal_comes()? || self.looks_again(stuck) {
                     return Ok(());
                 }
                 match stuck {
@@ -58,7 +60,7 @@ pub(super) trait Schedule: Execution {
                     Stuck::Livelock => End::Livelock,
                 }
             }
-            Step::Idle if self.fire_timer(true) => return Ok(()),
+            Step::Idle if self.fire_timer(Some(Still::Away)) => return Ok(()),
             Step::Idle => return self.wait_for_any(),
             // The last thread's end ends the process.
             Step::Finished => End::Exited(0),
@@ -84,22 +86,23 @@ pub(super) trait Schedule: Execution {
         true
     }
 
-    /// Nobody can go on, but a signal may come (a child's end, a timer): then its receiver can.
+    /// Nobody can go on, but a signal may come (a child's end, or a timer while there are children): then its receiver can.
     fn signal_comes(&mut self) -> Result<bool, EngineError> {
         let course = self.parts().course;
         if !course.expects_signals && course.children.is_empty() {
             return Ok(false);
         }
         course.expects_signals = true;
+        let mut since = None;
         while self.parts().course.end.is_none() {
             if self.look_for_signals() {
                 return Ok(true);
             }
             let course = self.parts().course;
-            if !course.has_timers && course.children.is_empty() {
+            if course.children.is_empty() {
                 return Ok(false);
             }
-            if !self.poll()? {
+            if !self.poll()? && !self.rings_by_real_time(&mut since) {
                 self.parts().course.check_limits()?;
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -18,6 +18,8 @@ pub(super) fn mix(hash: u64, value: u64) -> u64 {
 pub(super) struct Clock {
     /// Nanoseconds since the start.
     now: u64,
+    /// How much has happened.
+    events: u64,
     entropy: u64,
     /// Threads that sleep until a time, by that.
     timers: Vec<(u64, usize)>,
@@ -25,12 +27,13 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(entropy: u64) -> Clock {
-        Clock { now: 0, entropy, timers: Vec::new() }
+        Clock { now: 0, events: 0, entropy, timers: Vec::new() }
     }
 
     /// Something has happened.
     pub(super) fn event(&mut self) {
         self.now += 100;
+        self.events += 1;
     }
 
     /// Somebody looks at the clock: it has moved since the last look.
@@ -46,6 +49,10 @@ impl Clock {
 
     pub(super) fn now(&self) -> u64 {
         self.now
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.events
     }
 
     /// What a clock of the kernel shows at a time.
@@ -80,6 +87,11 @@ impl Clock {
 
     pub(super) fn cancel(&mut self, thread: usize) {
         self.timers.retain(|&(_, other)| other != thread);
+    }
+
+    /// When the next thread is to be woken.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.timers.iter().min().map(|&(at, _)| at)
     }
 
     /// The thread whose time has come; with `jump`, time passes until the next one's has.

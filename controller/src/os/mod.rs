@@ -8,6 +8,7 @@ pub(crate) mod memory;
 mod pages;
 pub(crate) mod proc;
 pub(crate) mod ptrace;
+pub(crate) mod signals;
 pub(crate) mod tick;
 
 use std::fmt;

@@ -1,6 +1,7 @@
 //! What `/proc` tells of a traced process.
 
 use super::Tid;
+use super::signals::Signals;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -63,6 +64,14 @@ pub(crate) fn sleeps(process: Tid, tid: Tid) -> Option<bool> {
     Some(stat.get(after + 2) == Some(&b'S'))
 }
 
+/// The system call that the kernel has put a thread to sleep in: its number, and its first argument.
+pub(crate) fn waits_in(process: Tid, tid: Tid) -> Option<(i64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{tid}/syscall")).ok()?;
+    let mut words = text.split_whitespace();
+    let (number, first) = (words.next()?.parse().ok()?, words.next()?.strip_prefix("0x")?);
+    Some((number, u64::from_str_radix(first, 16).ok()?))
+}
+
 /// Whether a process goes on by itself: it neither sleeps nor has stopped or ended.
 pub(crate) fn runs(process: Tid) -> bool {
     let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -80,18 +89,14 @@ pub(crate) fn used(process: Tid, tid: Tid) -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
-/// Signals that do nothing unless they are caught.
-const IGNORED: [i32; 3] = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH];
+/// The signals of a thread; nothing if it is gone.
+pub(crate) fn signals(process: Tid, tid: Tid) -> Option<Signals> {
+    fs::read_to_string(format!("/proc/{process}/task/{tid}/status")).ok().map(|text| Signals::parse(&text))
+}
 
 /// Whether a signal waits for the thread that it does not block, and that does something.
 pub(crate) fn has_signal(process: Tid, tid: Tid) -> bool {
-    let Ok(status) = fs::read_to_string(format!("/proc/{process}/task/{tid}/status")) else { return false };
-    let mask = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-    };
-    let ignored = IGNORED.iter().fold(0, |set, signal| set | 1 << (signal - 1)) & !mask("SigCgt");
-    (mask("SigPnd") | mask("ShdPnd")) & !mask("SigBlk") & !mask("SigIgn") & !ignored != 0
+    signals(process, tid).is_some_and(|signals| signals.any())
 }
 
 /// An open file of a process.

@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { ROUNDS = 250 };
+enum { ROUNDS = 250, SIGNALS = 300 };
 static atomic_int ticks, count;
 
-static void on_alarm(int signal) {
+static void on_signal(int signal) {
     (void)signal;
     ticks++;
 }
@@ -21,15 +23,19 @@ static void *counts(void *unused) {
 }
 
 int main(void) {
-    struct itimerval every = {{0, 300}, {0, 300}}, off = {{0, 0}, {0, 0}};
-    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     pthread_t one, two;
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &every, NULL);
+    sigaction(SIGUSR1, &action, NULL);
     pthread_create(&one, NULL, counts, NULL);
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        for (int i = 0; i < SIGNALS && kill(parent, SIGUSR1) == 0; i++)
+            usleep(100);
+        _exit(0);
+    }
     pthread_create(&two, NULL, counts, NULL);
     pthread_join(one, NULL);
     pthread_join(two, NULL);
-    setitimer(ITIMER_REAL, &off, NULL);
+    waitpid(child, NULL, 0);
     return count != 2 * ROUNDS;
 }

@@ -105,7 +105,7 @@ static void *ends_all(void *unused) {
 
 int main(int argc, char **argv) {
     pthread_t many[MANY], loader, forker, last, forever;
-    struct itimerval every = {{0, 5000}, {0, 5000}}, off = {{0, 0}, {0, 0}};
+    struct itimerval every = {{0, 50}, {0, 50}}, off = {{0, 0}, {0, 0}};
     struct sigaction action;
     if (argc == 3 && strcmp(argv[2], "child") == 0)
         return 5;

@@ -32,6 +32,7 @@ mod run;
 mod scan;
 mod server;
 mod shared;
+mod signals;
 mod stops;
 mod syscalls;
 mod thread;
@@ -71,6 +72,7 @@ pub(crate) struct GateEngine {
     sites: SiteTable,
     streams: Streams,
     server: Serving,
+    signals: signals::Numbers,
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
     _tick: Tick,
@@ -94,6 +96,7 @@ impl GateEngine {
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
             server: Serving::Undecided,
+            signals: signals::Numbers::new(),
             affinity,
             _tick: Tick::start().map_err(os)?,
         })

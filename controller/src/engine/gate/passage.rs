@@ -4,6 +4,7 @@ use super::patch::Kind;
 use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::answers::Answers as _;
+use crate::engine::ringing::Ringing as _;
 use crate::engine::schedule::Schedule as _;
 use crate::engine::syscalls::blocks;
 use crate::engine::{End, EngineError};
@@ -142,6 +143,7 @@ impl<S: Strategy> Run<'_, S> {
     /// Waits until the thread has come to a gate, or is gone.
     pub(super) fn wait_for(&mut self, index: usize) -> Result<(), EngineError> {
         let mut interrupted = false;
+        let mut since = None;
         while self.course.end.is_none()
             && self.threads[index].stopped.is_none()
             && self.threads[index].mode != Mode::Ended
@@ -151,6 +153,9 @@ impl<S: Strategy> Run<'_, S> {
             }
             if crate::os::interrupt::requested() {
                 return Err(EngineError::Interrupted);
+            }
+            if self.rings_by_work(index, &mut since) {
+                continue;
             }
             if self.course.deadline <= Instant::now() {
                 if interrupted {
@@ -165,6 +170,7 @@ impl<S: Strategy> Run<'_, S> {
 
     /// Waits until a thread that is away comes back, or a signal comes for one that is not.
     pub(super) fn wait_for_any(&mut self) -> Result<(), EngineError> {
+        let mut since = None;
         while self.course.end.is_none()
             && !self.threads.iter().any(|thread| thread.mode == Mode::Away && thread.stopped.is_some())
         {
@@ -172,7 +178,9 @@ impl<S: Strategy> Run<'_, S> {
             if self.course.expects_signals && self.look_for_signals() {
                 return Ok(());
             }
-            self.pump(true)?;
+            if !self.pump(true)? && self.rings_by_real_time(&mut since) {
+                return Ok(());
+            }
             self.course.check_limits()?;
         }
         self.look_for_returned()

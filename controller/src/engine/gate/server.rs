@@ -95,11 +95,10 @@ impl<'e, S: Strategy> Run<'e, S> {
         let room = self.threads[index].regs.address().checked_sub(BELOW);
         let has_room = room.is_some_and(|at| self.memory.may_write(at - 2 * SIZE as u64));
         let shared = self.mappings().iter().any(|mapping| mapping.shared && mapping.writable);
-        let alone = self.course.children.is_empty() && !self.course.has_timers;
         if self.engine.host.is_native()
             || !has_room
             || shared
-            || !alone
+            || !self.course.children.is_empty()
             || !self.programs.is_empty()
             || !are_harmless(&files)
         {

@@ -71,6 +71,13 @@ impl<S: Strategy> Execution for Run<'_, S> {
         self.give_back_returns(index);
     }
 
+    fn real_signal(&mut self, signal: i32) -> Option<i32> {
+        Run::real_signal(self, signal)
+    }
+
+    /// Gates look for signals.
+    fn may_be_hit(&mut self) {}
+
     fn about_to_end(&mut self, _: usize) {}
 
     fn leaves_for_good(&mut self, index: usize) -> Result<(), EngineError> {

@@ -9,7 +9,7 @@ use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
-use crate::os::{Tid, proc};
+use crate::os::{Tid, proc, signals};
 use wmtrace_model::strategy::Strategy;
 
 /// How much of a stack is read together with the registers.
@@ -173,6 +173,7 @@ impl<S: Strategy> Run<'_, S> {
     /// A thread is about to receive a signal. Whether it does now.
     fn signalled(&mut self, index: usize, stopped: &Stopped, signal: i32) -> Result<bool, EngineError> {
         let mut info = stopped.signal_info()?;
+        let caught = self.handlers.contains_key(&(self.shown_signal(signal) as u64));
         let thread = &mut self.threads[index];
         // One that has waited comes from us: what it was, is told.
         let ours = ptrace::sender(&info) == Some(std::process::id() as i32);
@@ -186,8 +187,11 @@ impl<S: Strategy> Run<'_, S> {
             ptrace::set_sender(&mut info, FIRST_TID);
             stopped.set_signal_info(&info)?;
         }
+        if signals::unmask(&mut info) {
+            stopped.set_signal_info(&info)?;
+        }
         let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
-        let waits = thread.executing || thread.passing && self.handlers.contains_key(&(signal as u64));
+        let waits = thread.executing || thread.passing && caught;
         if waits && !(faults && info.si_code > 0) {
             thread.held.push((signal, info));
             return Ok(false);

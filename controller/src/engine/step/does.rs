@@ -107,9 +107,9 @@ impl<S: Strategy> Run<'_, S> {
             return false;
         }
         let thread = &self.threads[index];
-        // Signals of timers and children come at any time, but not never.
-        let any_time = self.course.has_timers || !self.course.children.is_empty();
-        let signals = any_time && self.course.steps.saturating_sub(thread.ran_at) >= UNHEARD;
+        // Signals of children come at any time, but not never.
+        let signals =
+            !self.course.children.is_empty() && self.course.steps.saturating_sub(thread.ran_at) >= UNHEARD;
         let signals = signals || thread.may_be_hit || thread.signal != 0;
         // The first thread may have ended.
         self.memory.look_through(self.threads[index].tid);

@@ -6,8 +6,8 @@ use super::run::Run;
 use crate::engine::EngineError;
 use crate::engine::syscalls::{numbers, returns_number};
 use crate::engine::thread::{FIRST_TID, Mode, Syscall};
-use crate::os::Tid;
 use crate::os::ptrace::{self, Regs, Resume, Stopped};
+use crate::os::{Tid, signals};
 use wmtrace_model::strategy::Strategy;
 
 fn argument(regs: &mut Regs, index: usize) -> &mut u64 {
@@ -71,13 +71,13 @@ impl<S: Strategy> Run<'_, S> {
         }
     }
 
-    /// A signal that the program has sent looks like that to who receives it.
+    /// A signal that the program or one of its timers has sent looks like that to who receives it.
     pub(super) fn sign(&self, info: &mut libc::siginfo_t) -> bool {
         let own = ptrace::sender(info) == Some(self.process.0);
         if own {
             ptrace::set_sender(info, FIRST_TID);
         }
-        own
+        signals::unmask(info) || own
     }
 
     /// Another process is at the entry or exit of a system call.

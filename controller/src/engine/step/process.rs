@@ -306,7 +306,7 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Exited(_) | Stop::Killed(_) => {
                 self.course.children.remove(&tid);
                 // Of its end the program is told, if not of more.
-                self.threads.iter_mut().for_each(|thread| thread.may_be_hit = true);
+                self.may_be_hit();
                 self.children_calls.remove(&tid);
                 return Ok(());
             }

@@ -14,13 +14,14 @@ use crate::engine::answers::Answers as _;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::{Course, Execution as _};
 use crate::engine::journal::{Noting as _, Observed};
+use crate::engine::ringing::Ringing as _;
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError, Outcome};
 use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
@@ -232,6 +233,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             return Ok(stop);
         }
         let mut interrupted = false;
+        let mut since = None;
         loop {
             match ptrace::wait_any(true) {
                 Some((other, stop)) if other == tid => return Ok(stop),
@@ -246,8 +248,9 @@ impl<'e, S: Strategy> Run<'e, S> {
                     // One more stop, to see where it is.
                     ptrace::interrupt(tid);
                     interrupted = true;
-                    self.course.deadline += std::time::Duration::from_secs(2);
+                    self.course.deadline += Duration::from_secs(2);
                 }
+                None if self.rings_meanwhile(tid, &mut since) => {}
                 None if self.patience.as_mut().is_some_and(|it| it.is_over(self.process, tid)) => {
                     self.patience = None;
                     ptrace::interrupt(tid);
@@ -255,6 +258,12 @@ impl<'e, S: Strategy> Run<'e, S> {
                 None => {}
             }
         }
+    }
+
+    /// Whether a timer rings while the thread runs natively.
+    fn rings_meanwhile(&mut self, tid: Tid, since: &mut Option<(Duration, Instant)>) -> bool {
+        let index = self.by_tid.get(&tid).copied();
+        index.is_some_and(|index| self.rings_by_work(index, since))
     }
 
     /// A stop that nobody waits for: of a thread that is away, of a new one, or of another process.
@@ -272,6 +281,7 @@ impl<'e, S: Strategy> Run<'e, S> {
 
     /// Waits until a thread that is away comes back, or a signal comes for one that is not.
     pub(super) fn wait_for_any(&mut self) -> Result<(), EngineError> {
+        let mut since = None;
         while self.arrived.keys().all(|tid| !self.by_tid.contains_key(tid)) {
             self.course.expects_signals |= !self.course.children.is_empty();
             if self.course.expects_signals && self.look_for_signals() {
@@ -284,6 +294,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                     self.course.end = Some(End::TimedOut);
                     return Ok(());
                 }
+                None if self.rings_by_real_time(&mut since) => return Ok(()),
                 None => {}
             }
         }

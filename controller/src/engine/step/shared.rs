@@ -70,6 +70,14 @@ impl<S: Strategy> Execution for Run<'_, S> {
 
     fn interrupts(&mut self, _: usize) {}
 
+    fn real_signal(&mut self, signal: i32) -> Option<i32> {
+        Some(signal)
+    }
+
+    fn may_be_hit(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.may_be_hit = true);
+    }
+
     fn about_to_end(&mut self, index: usize) {
         self.leaves_stack(index);
     }

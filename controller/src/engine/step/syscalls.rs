@@ -54,9 +54,6 @@ impl<S: Strategy> Run<'_, S> {
                 if number == libc::SYS_mremap && self.sea.covers(args[0]) {
                     self.protected(args[0], args[1], libc::PROT_WRITE as u64)?;
                 }
-                let timers = matches!(number, libc::SYS_setitimer | libc::SYS_alarm | libc::SYS_timer_create);
-                self.course.has_timers |= timers;
-                self.course.expects_signals |= timers;
                 self.pass(index, blocks(number))
             }
         }
@@ -251,7 +248,7 @@ impl<S: Strategy> Run<'_, S> {
     fn send_signal(&mut self, index: usize) -> Result<(), EngineError> {
         self.pass(index, false)?;
         self.course.expects_signals = true;
-        self.threads.iter_mut().for_each(|thread| thread.may_be_hit = true);
+        self.may_be_hit();
         self.look_for_signals();
         Ok(())
     }
