@@ -176,7 +176,8 @@ pub(super) trait Answers: Execution {
             it.course.clock.now().saturating_add(duration)
         };
         it.machine.hint(it.threads[index].id);
-        self.sleep(index, Some(deadline));
+        it.course.clock.sleeps(deadline, index);
+        self.sleep(index, None);
         Ok(())
     }
 

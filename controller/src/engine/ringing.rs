@@ -8,8 +8,8 @@ use super::execution::Execution;
 use super::futex::error;
 use super::journal::{Begun, Noting as _};
 use super::thread::{Mode, Syscall};
-use super::time::Clock;
-use super::timers::{Notice, Now, Timer, interval_key};
+use super::time::{Clock, Now};
+use super::timers::{Notice, Timer, interval_key};
 use crate::os::signals::{self, Signals};
 use crate::os::{calls, proc};
 use std::time::{Duration, Instant};
@@ -82,8 +82,7 @@ pub(super) trait Ringing: Execution {
     }
 
     fn moment(&mut self) -> Now {
-        let clock = &self.parts().course.clock;
-        Now { time: clock.now(), events: clock.events() }
+        self.parts().course.clock.moment()
     }
 
     /// In whole seconds, as the kernel rounds them.

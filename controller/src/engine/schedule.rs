@@ -120,6 +120,7 @@ pub(super) trait Schedule: Execution {
         }
         it.course.check_limits()?;
         it.machine.yields(it.threads[index].id);
+        it.threads[index].idle += 1;
         let site = self.site_here(index, What::call("runs"));
         let at = self.own_place(index);
         self.pend(index, Pending::Quantum, Op::Sync { at }, site, 0);
@@ -136,6 +137,9 @@ pub(super) trait Schedule: Execution {
         let id = thread.id;
         let pending = thread.pending.take().expect("a thread that is picked has stopped before something");
         thread.mode = Mode::Running;
+        if !matches!(pending, Pending::Quantum) {
+            thread.idle = 0;
+        }
         match pending {
             Pending::Part => self.perform_part(index, how),
             Pending::LostFence => {

@@ -76,6 +76,8 @@ pub(super) struct Thread {
     pub(super) dirty: bool,
     pub(super) mode: Mode,
     pub(super) pending: Option<Pending>,
+    /// How often in a row it has run for long without an operation.
+    pub(super) idle: u32,
     /// How many of the fences before its instruction have happened.
     pub(super) fences: usize,
     /// The memory that its stack is in.
@@ -118,6 +120,7 @@ impl Thread {
             dirty: false,
             mode: Mode::Running,
             pending: None,
+            idle: 0,
             fences: 0,
             stack: 0..0,
             calls: Vec::new(),

@@ -13,6 +13,38 @@ pub(super) fn mix(hash: u64, value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A moment: virtual time, and how much has happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Now {
+    pub(super) time: u64,
+    pub(super) events: u64,
+}
+
+impl Now {
+    /// The time that it may be said to be, with so many events since then. Virtual time passes slowly; but a program that
+    /// works until somebody has slept for a second, or an alarm comes, has to have an end.
+    pub(super) fn since(self, then: Now) -> u64 {
+        self.time.max(then.time.saturating_add(pace(self.events.saturating_sub(then.events))))
+    }
+}
+
+/// How much time may be said to have passed with so many events, in nanoseconds: 100 for each of few, and more for each of
+/// many. (10,000: 2 ms. 100,000: a second. 300,000: half a minute.)
+fn pace(events: u64) -> u64 {
+    let thousands = events / 1000;
+    let more = thousands.saturating_mul(thousands).saturating_mul(thousands).saturating_mul(40) / 3;
+    events.saturating_add(more).saturating_mul(100)
+}
+
+/// A thread that sleeps until a time.
+#[derive(Clone, Copy, Debug)]
+struct Sleeper {
+    at: u64,
+    thread: usize,
+    /// It does nothing but sleep, since then.
+    since: Option<Now>,
+}
+
 /// The clock of an execution, and its source of random bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
@@ -21,13 +53,12 @@ pub(super) struct Clock {
     /// How much has happened.
     events: u64,
     entropy: u64,
-    /// Threads that sleep until a time, by that.
-    timers: Vec<(u64, usize)>,
+    sleepers: Vec<Sleeper>,
 }
 
 impl Clock {
     pub(super) fn new(entropy: u64) -> Clock {
-        Clock { now: 0, events: 0, entropy, timers: Vec::new() }
+        Clock { now: 0, events: 0, entropy, sleepers: Vec::new() }
     }
 
     /// Something has happened.
@@ -51,8 +82,8 @@ impl Clock {
         self.now
     }
 
-    pub(super) fn events(&self) -> u64 {
-        self.events
+    pub(super) fn moment(&self) -> Now {
+        Now { time: self.now, events: self.events }
     }
 
     /// What a clock of the kernel shows at a time.
@@ -80,29 +111,32 @@ impl Clock {
         self.entropy
     }
 
-    /// Wakes a thread at a time.
+    /// Wakes a thread at a time, if nobody else does before.
     pub(super) fn set_timer(&mut self, at: u64, thread: usize) {
-        self.timers.push((at, thread));
+        self.sleepers.push(Sleeper { at, thread, since: None });
+    }
+
+    /// The thread does nothing but sleep until then.
+    pub(super) fn sleeps(&mut self, at: u64, thread: usize) {
+        self.sleepers.push(Sleeper { at, thread, since: Some(self.moment()) });
     }
 
     pub(super) fn cancel(&mut self, thread: usize) {
-        self.timers.retain(|&(_, other)| other != thread);
+        self.sleepers.retain(|sleeper| sleeper.thread != thread);
     }
 
     /// When the next thread is to be woken.
     pub(super) fn next(&self) -> Option<u64> {
-        self.timers.iter().min().map(|&(at, _)| at)
+        self.sleepers.iter().map(|sleeper| sleeper.at).min()
     }
 
     /// The thread whose time has come; with `jump`, time passes until the next one's has.
     pub(super) fn due(&mut self, jump: bool) -> Option<usize> {
-        let &(at, thread) = self.timers.iter().min()?;
-        if at > self.now {
-            if !jump {
-                return None;
-            }
-            self.now = at;
-        }
+        let now = self.moment();
+        let is_due = |it: &&Sleeper| jump || it.at <= it.since.map_or(now.time, |then| now.since(then));
+        let due = self.sleepers.iter().filter(is_due).min_by_key(|it| (it.at, it.thread));
+        let &Sleeper { at, thread, .. } = due?;
+        self.reach(at);
         self.cancel(thread);
         Some(thread)
     }
@@ -126,6 +160,20 @@ mod tests {
         assert_eq!(clock.due(false), Some(2));
         clock.cancel(3);
         assert_eq!(clock.due(true), None);
+    }
+
+    /// A second is over after a hundred thousand events, for who only sleeps.
+    #[test]
+    fn much_work_takes_time() {
+        let mut clock = Clock::new(1);
+        clock.set_timer(1_000_000_000, 1);
+        clock.sleeps(1_000_000_000, 2);
+        (0..50_000).for_each(|_| clock.event());
+        assert_eq!(clock.due(false), None);
+        (0..50_000).for_each(|_| clock.event());
+        assert_eq!((clock.due(false), clock.now()), (Some(2), 1_000_000_000));
+        assert_eq!(clock.due(false), Some(1), "time has passed for everybody");
+        assert_eq!(pace(u64::MAX), u64::MAX, "without overflow");
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! taken so many steps in a row, with others ready, that it cannot be at work: more than three quarters of what whole
 //! executions took lately, and [`LEAST`]; to let others go on ([`Strategy::yields`]) counts for a [`YIELDS`]th of that.
 //! (An execution in which that happens is longer by as many steps, so that the
-//! limit follows: at worst to three times the steps of one without waiting.)
+//! limit follows: at worst to three times the steps of one without waiting.) And if several threads take turns for twice as
+//! many steps, while another one is ready all the time, all of them are set back.
 
 use super::{Choice, Parameters, Pick, ReadChoice, Strategy};
 use crate::op::{Agent, ThreadId};
@@ -31,6 +32,10 @@ pub struct Fair<S> {
     /// Those that have had enough turns, until all that are ready have.
     set_back: Vec<Agent>,
     others: Vec<Choice>,
+    /// Who has acted, and who was ready and has not, in the last so many steps.
+    active: Vec<Agent>,
+    waiting: Vec<Agent>,
+    steps: u32,
 }
 
 /// For how many steps in a row others can be kept waiting.
@@ -42,7 +47,37 @@ impl<S: Strategy> Fair<S> {
     /// Makes a strategy fair.
     pub fn new(strategy: S, parameters: &Parameters) -> Fair<S> {
         let patience = patience(parameters);
-        Fair { strategy, patience, last: None, turns: 0, set_back: Vec::new(), others: Vec::new() }
+        Fair {
+            strategy,
+            patience,
+            last: None,
+            turns: 0,
+            set_back: Vec::new(),
+            others: Vec::new(),
+            active: Vec::new(),
+            waiting: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// This one acts. Now and then those who have not for long go first.
+    fn acts(&mut self, agent: Agent, enabled: &[Choice]) {
+        if !self.active.contains(&agent) {
+            self.active.push(agent);
+            self.waiting.retain(|&other| other != agent);
+        }
+        self.steps += 1;
+        if self.steps < self.patience.saturating_mul(2) {
+            return;
+        }
+        self.steps = 0;
+        let starves = |agent: &Agent| enabled.iter().any(|choice| choice.agent == *agent);
+        if self.waiting.iter().any(starves) {
+            self.set_back.append(&mut self.active);
+        }
+        self.active.clear();
+        self.waiting.clear();
+        self.waiting.extend(enabled.iter().map(|choice| choice.agent));
     }
 
     fn pick_other(&mut self, enabled: &[Choice]) -> Pick {
@@ -83,6 +118,9 @@ impl<S: Strategy> Strategy for Fair<S> {
         };
         self.turns = if agent == self.last { self.turns.saturating_add(1) } else { 1 };
         self.last = agent;
+        if let Some(agent) = agent {
+            self.acts(agent, enabled);
+        }
         if let Some(agent) = agent.filter(|_| self.turns >= self.patience) {
             self.set_back.push(agent);
             self.turns = 0;
@@ -150,6 +188,38 @@ mod tests {
         assert!(first.iter().all(|&index| index == first[0]));
         assert!(second.iter().all(|&index| index != first[0]));
         assert!(third.iter().all(|&index| index == first[0]), "all had their turn: it is the best again");
+    }
+
+    /// Two of three threads take turns all the time: the third one has its own after a while.
+    #[test]
+    fn nobody_waits_for_two_others_for_ever() {
+        /// The first two threads, by turns.
+        #[derive(Debug)]
+        struct Turns(usize);
+        impl Strategy for Turns {
+            fn name(&self) -> &'static str {
+                "turns"
+            }
+            fn pick(&mut self, enabled: &[Choice]) -> Pick {
+                self.0 += 1;
+                Pick::Take(self.0 % enabled.len().min(2))
+            }
+            fn read(&mut self, _: &ReadChoice) -> usize {
+                0
+            }
+            fn place(&mut self, _: &Choice, _: usize) -> usize {
+                0
+            }
+            fn wake(&mut self, _: usize) -> usize {
+                0
+            }
+        }
+        let mut fair = Fair::new(Turns(0), &PARAMETERS);
+        let mut picks =
+            (0..5 * LEAST).map(|serial| fair.pick(&[0, 1, 2].map(|thread| choice(thread, serial))));
+        let first = picks.position(|pick| pick == Pick::Take(2));
+        assert!(first.is_some_and(|at| at <= 4 * LEAST as usize), "{first:?}");
+        assert!(picks.take(100).all(|pick| pick == Pick::Take(2)), "and not for one step only");
     }
 
     /// A thread that lets others go on, again and again, waits for one of them.

@@ -26,8 +26,13 @@ use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
 use wmtrace_model::strategy::Strategy;
 
-/// Instructions that a thread may run without an operation before others get a turn.
+/// Instructions that a thread may run without an operation before others get a turn. Each time that it does so again it is
+/// half as many, six times: it waits, it seems.
 const QUANTUM: u64 = 100_000;
+
+fn quantum(idle: u32) -> u64 {
+    QUANTUM >> idle.min(6)
+}
 
 pub(super) struct Run<'e, S: Strategy> {
     pub(super) engine: &'e mut StepEngine,
@@ -141,7 +146,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             if self.threads[index].calls.len() < calls && self.is_alone(index) {
                 continue;
             }
-            if self.course.steps - start >= QUANTUM {
+            if self.course.steps - start >= quantum(self.threads[index].idle) {
                 self.let_others(index)?;
                 break;
             }
