@@ -5,7 +5,7 @@
 //! gives back a lock) would keep that other thread from ever running. The papers switch to a random thread after some
 //! number of events, which makes random testing of every wait. Here a thread is set back behind all others once it has
 //! taken so many steps in a row, with others ready, that it cannot be at work: more than three quarters of what whole
-//! executions took lately, and [`LEAST`]; to let others go on ([`Strategy::yields`]) counts for a [`YIELDS`]th of that.
+//! executions took lately, within [`LEAST`] and [`MOST`]; to let others go on ([`Strategy::yields`]) counts for a [`YIELDS`]th of that.
 //! (An execution in which that happens is longer by as many steps, so that the
 //! limit follows: at worst to three times the steps of one without waiting.) And if several threads take turns for twice as
 //! many steps, while another one is ready all the time, all of them are set back.
@@ -14,8 +14,10 @@ use super::{Choice, Parameters, Pick, ReadChoice, Strategy};
 use crate::op::{Agent, ThreadId};
 use alloc::vec::Vec;
 
-/// The fewest steps in a row after which a thread is set back.
+/// The fewest steps in a row after which a thread is set back, and the most: an execution that has waited for long must not
+/// make the next ones wait for longer.
 const LEAST: u32 = 4096;
+const MOST: u32 = 1 << 15;
 
 /// So many yields in a row set a thread back. One may stand for many steps: a thread that waits for a variable on its own
 /// stack, which nobody else has touched yet, yields when it has run for a hundred thousand instructions.
@@ -40,7 +42,7 @@ pub struct Fair<S> {
 
 /// For how many steps in a row others can be kept waiting.
 pub(super) fn patience(parameters: &Parameters) -> u32 {
-    (parameters.k / 4).saturating_mul(3).max(LEAST)
+    (parameters.k / 4).saturating_mul(3).clamp(LEAST, MOST)
 }
 
 impl<S: Strategy> Fair<S> {
@@ -67,7 +69,7 @@ impl<S: Strategy> Fair<S> {
             self.waiting.retain(|&other| other != agent);
         }
         self.steps += 1;
-        if self.steps < self.patience.saturating_mul(2) {
+        if self.steps < 2 * self.patience {
             return;
         }
         self.steps = 0;
@@ -250,6 +252,6 @@ mod tests {
     #[test]
     fn patience_follows_the_length_of_executions() {
         let patience = |k| Fair::new(Pctwm::new(1, 0, 10, 1), &Parameters { k, ..PARAMETERS }).patience;
-        assert_eq!((patience(0), patience(100_000), patience(u32::MAX)), (LEAST, 75_000, u32::MAX / 4 * 3));
+        assert_eq!([0, 20_000, u32::MAX].map(patience), [LEAST, 15_000, MOST]);
     }
 }
