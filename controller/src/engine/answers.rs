@@ -11,7 +11,7 @@ use super::thread::{FIRST_TID, Mode, Pending, Syscall};
 use super::time::Clock;
 use super::world::MAX_OUTPUT;
 use super::{End, EngineError, timeouts};
-use crate::os::{calls, proc};
+use crate::os::{calls, proc, signals};
 use wmtrace_model::op::{Addr, Op};
 
 /// Nanoseconds.
@@ -89,6 +89,17 @@ pub(super) trait Answers: Execution {
                 self.parts().course.warn("output beyond 16 MiB is not kept");
                 self.skip(index, if number == libc::SYS_write { args[2] } else { 0 })?;
             }
+            libc::SYS_rt_sigaction => {
+                let it = self.parts();
+                let [signal, action, ..] = args;
+                // struct sigaction as system calls have it: the handler, flags …
+                if let Some(flags) = it.memory.read_u64(action.wrapping_add(8)).filter(|_| action != 0) {
+                    let bit = 1u64.checked_shl((signal as u32).wrapping_sub(1)).unwrap_or(0);
+                    it.course.restarting &= !bit;
+                    it.course.restarting |= if flags & libc::SA_RESTART as u64 != 0 { bit } else { 0 };
+                }
+                return Ok(false);
+            }
             _ => {
                 let it = self.parts();
                 let patience = timeouts::longest(call, &|at| it.memory.read_u64(at));
@@ -108,6 +119,19 @@ pub(super) trait Answers: Execution {
             && timeouts::is_over(call.number as i64, result)
         {
             it.course.clock.reach(until);
+        }
+        // What a signal of a timer says that was waited for.
+        let [_, at, ..] = call.args;
+        let mut bytes = [0; size_of::<libc::siginfo_t>()];
+        if call.number as i64 == libc::SYS_rt_sigtimedwait
+            && (1..=64).contains(&result)
+            && at != 0
+            && it.memory.read(at, &mut bytes)
+        {
+            let mut info = signals::from_bytes(bytes);
+            if signals::unmask(&mut info) || self.tells_overrun(&mut info) {
+                let _ = self.parts().memory.write(at, &signals::bytes(&info));
+            }
         }
     }
 

@@ -76,7 +76,7 @@ pub(super) trait Channels: Execution {
     /// The thread makes a system call, or has made it: what it has done so far is told, if the call tells anybody.
     fn hands_over(&mut self, index: usize, call: &Syscall) {
         if let Some(by) = Passes::of(call).tells
-            && self.is_heard(by)
+            && self.is_heard(index, by)
         {
             let site = self.site_here(index, What::call("tells"));
             let it = self.parts();
@@ -89,7 +89,7 @@ pub(super) trait Channels: Execution {
         let passes = Passes::of(call);
         if let Some(by) = passes.hears
             && (!failed || passes.always)
-            && self.is_heard(by)
+            && self.is_heard(index, by)
         {
             let site = self.site_here(index, What::call("hears"));
             let it = self.parts();
@@ -98,9 +98,10 @@ pub(super) trait Channels: Execution {
     }
 
     /// Whether there is anybody to hear it.
-    fn is_heard(&mut self, by: Option<u64>) -> bool {
+    fn is_heard(&mut self, index: usize, by: Option<u64>) -> bool {
         let it = self.parts();
-        it.threads.len() > 1 && by.is_none_or(|descriptor| is_channel(it.memory.thread(), descriptor))
+        // This thread is alive: of one that has ended no descriptor is known.
+        it.threads.len() > 1 && by.is_none_or(|descriptor| is_channel(it.threads[index].tid, descriptor))
     }
 }
 

@@ -14,6 +14,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 pub(super) struct Moment {
     clock: Clock,
     timers: Timers,
+    restarting: u64,
     dumpable: u64,
     expects_signals: bool,
     warnings: Vec<String>,
@@ -29,6 +30,7 @@ impl Moment {
         Moment {
             clock: course.clock.clone(),
             timers: course.timers.clone(),
+            restarting: course.restarting,
             dumpable: course.dumpable,
             expects_signals: course.expects_signals,
             warnings: course.warnings.clone(),
@@ -52,6 +54,7 @@ impl Moment {
         streams.stderr.write_all(&self.stderr).map_err(os)?;
         Ok(Course {
             timers: self.timers,
+            restarting: self.restarting,
             dumpable: self.dumpable,
             expects_signals: self.expects_signals,
             warnings: self.warnings,

@@ -90,6 +90,7 @@ pub(super) trait Ending: Execution {
         }
         it.course.heap.clear();
         it.course.timers.executes();
+        it.course.restarting = 0;
     }
 
     /// What each thread was doing at the end.

@@ -54,6 +54,8 @@ pub(super) struct Course {
     /// The kernel has done something for the program: it may have woken a thread.
     pub(super) stirred: bool,
     pub(super) timers: Timers,
+    /// Signals after whose handlers system calls begin anew (SA_RESTART), a bit each, by the program's numbers.
+    pub(super) restarting: u64,
     /// Signals may come while threads sleep.
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
@@ -79,6 +81,7 @@ impl Course {
             dumpable: 1,
             stirred: false,
             timers: Timers::default(),
+            restarting: 0,
             expects_signals: false,
             deadline: Instant::now() + options.timeout,
             reaped: false,
@@ -165,6 +168,9 @@ pub(super) trait Execution: Sized {
 
     /// The number that the kernel has for a signal of the program's, if that is known.
     fn real_signal(&mut self, signal: i32) -> Option<i32>;
+
+    /// A sleeper goes on, and makes its system call once more when the handler of a signal is over.
+    fn begins_anew(&mut self, index: usize);
 
     /// A signal has been sent to one of the threads, whatever it is doing.
     fn may_be_hit(&mut self);

@@ -346,18 +346,57 @@ pub(super) trait Futexes: Execution {
         if it.course.expects_signals && proc::has_signal(it.process, it.threads[index].tid) {
             it.machine.interrupt(it.threads[index].id);
             self.interrupts(index);
+            if self.restarts(index) {
+                let thread = &mut self.parts().threads[index];
+                (thread.mode, thread.waits_for_lock) = (Mode::Running, None);
+                self.begins_anew(index);
+                return;
+            }
+            self.tell_left(index);
             self.wakes(index, error(libc::EINTR));
+        }
+    }
+
+    /// Whether the thread's wait begins anew after the handlers of all signals that wait for it: if they want that, and it
+    /// does not wait until a time.
+    fn restarts(&mut self, index: usize) -> bool {
+        let it = self.parts();
+        let futex = it.threads[index].syscall.is_some_and(|call| call.number as i64 == libc::SYS_futex);
+        let signals = proc::signals(it.process, it.threads[index].tid).unwrap_or_default();
+        if !futex || it.course.clock.wakes(index).is_some() {
+            return false;
+        }
+        let restarting = it.course.restarting;
+        let wanted = (1..=64).filter(|signal| restarting >> (signal - 1) & 1 != 0);
+        let real =
+            wanted.filter_map(|signal| self.real_signal(signal)).fold(0, |set, it| set | 1u64 << (it - 1));
+        signals.pending & !signals.blocked & !signals.ignored & !real == 0
+    }
+
+    /// A thread that has slept, and not for as long as it wanted, learns for how long it should have.
+    fn tell_left(&mut self, index: usize) {
+        let it = self.parts();
+        let Some(call) = it.threads[index].syscall else { return };
+        let to = match call.number as i64 {
+            libc::SYS_nanosleep => call.args[1],
+            libc::SYS_clock_nanosleep if call.args[1] & libc::TIMER_ABSTIME as u64 == 0 => call.args[3],
+            _ => 0,
+        };
+        if let Some(until) = it.course.clock.wakes(index)
+            && to != 0
+        {
+            let left = until.saturating_sub(it.course.clock.now());
+            let words = [left / 1_000_000_000, left % 1_000_000_000].map(u64::to_le_bytes);
+            // The kernel does not care either whether it can be written.
+            let _ = it.memory.write(to, &words.concat());
         }
     }
 
     /// What is to happen at a time happens, if it has come: a thread is woken, or a timer rings. If nobody can go on, time
     /// passes until it has.
     fn fire_timer(&mut self, still: Option<Still>) -> bool {
-        let timer = still.and_then(|still| self.next_timer(still));
-        if let Some((due, key)) = timer
-            && self.parts().course.clock.next().is_none_or(|at| due < at)
-        {
-            return self.rings(key, true);
+        if still.is_some_and(|still| self.somebody_hears(still)) {
+            return true;
         }
         let it = self.parts();
         let Some(index) = it.course.clock.due(still.is_some()) else { return self.rings_now() };

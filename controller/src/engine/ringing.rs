@@ -69,7 +69,7 @@ pub(super) trait Ringing: Execution {
             libc::SYS_timer_gettime => self.shows_timer(call.args[0] as i32, call.args[1]),
             libc::SYS_timer_getoverrun => {
                 let timer = self.parts().course.timers.get(call.args[0] as i32);
-                timer.map(|timer| timer.overrun.min(i32::MAX as u64)).ok_or(libc::EINVAL)
+                timer.map(|timer| timer.overruns().min(i32::MAX as u64)).ok_or(libc::EINVAL)
             }
             libc::SYS_timer_delete => {
                 let known = self.parts().course.timers.remove(call.args[0] as i32);
@@ -208,7 +208,7 @@ pub(super) trait Ringing: Execution {
         self.parts().memory.write(at, &bytes).map(|()| 0).map_err(|_| libc::EFAULT)
     }
 
-    /// A timer that is due rings. Whether there is one.
+    /// A timer that is due rings. Whether somebody hears it.
     fn rings_now(&mut self) -> bool {
         let now = self.moment();
         let Some(key) = self.parts().course.timers.due(now) else { return false };
@@ -216,15 +216,19 @@ pub(super) trait Ringing: Execution {
     }
 
     /// Nobody can go on: the time of the next timer comes at once, unless somebody waits for what is not the program's.
-    /// (`None`: there is none, or it does not.)
+    /// (`None`: there is none, or it does not.) When a sleeper's time comes at once, that of timers before does, too.
     fn next_timer(&mut self, still: Still) -> Option<(u64, i32)> {
         let it = self.parts();
+        let next = it.course.timers.next(still == Still::Spinning)?;
+        if let Some(at) = it.course.clock.next() {
+            return (next.0 < at).then_some(next);
+        }
         let away = || it.threads.iter().filter(|thread| thread.mode == Mode::Away);
         let inside = away().all(|thread| thread.syscall.is_some_and(|call| waits_for_signals(&call)));
         if !it.course.children.is_empty() || !inside {
             return None;
         }
-        it.course.timers.next(still == Still::Spinning)
+        Some(next)
     }
 
     /// All wait: the next timer rings if they have waited for so long, in real time, since this was first asked. Whether it
@@ -261,7 +265,29 @@ pub(super) trait Ringing: Execution {
         self.rings(key, true)
     }
 
-    /// The timer rings. False if it is put off: its handler is busy with the last time.
+    /// A signal of a timer arrives: it tells how often that has rung in vain until now. Whether it is one.
+    fn tells_overrun(&mut self, info: &mut libc::siginfo_t) -> bool {
+        let Some(timer) = signals::timer(info).and_then(|key| self.parts().course.timers.get(key)) else {
+            return false;
+        };
+        signals::set_overrun(info, timer.overruns().min(i32::MAX as u64) as i32);
+        true
+    }
+
+    /// Nobody can go on: timers ring until somebody hears one. False if that would be never.
+    fn somebody_hears(&mut self, still: Still) -> bool {
+        /// Enough for as many timers as a program may have.
+        const TRIES: usize = 4096;
+        for _ in 0..TRIES {
+            let Some((_, key)) = self.next_timer(still) else { return false };
+            if self.rings(key, true) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The timer rings. Whether somebody hears it. If its handler is busy with the last time, it is put off.
     fn rings(&mut self, key: i32, at_once: bool) -> bool {
         let now = self.moment();
         let it = self.parts();
@@ -282,7 +308,8 @@ pub(super) trait Ringing: Execution {
         let Some((signal, thread, value)) = heard else {
             let due = timer.rings(now);
             it.course.clock.reach(due);
-            return true;
+            timer.is_missed(it.course.clock.next().unwrap_or(0));
+            return false;
         };
         let (last, process) = (timer.last, it.process);
         let of = |index: usize| -> Option<Signals> {
@@ -299,14 +326,18 @@ pub(super) trait Ringing: Execution {
         let open = |&index: &usize| of(index).is_some_and(|it| !it.is_blocked(signal));
         let to = thread.or_else(|| (0..it.threads.len()).find(open));
         let states = to.or((0..it.threads.len()).find(|&index| of(index).is_some())).and_then(of);
-        let Some(states) = states else { return true };
-        let Some(timer) = it.course.timers.get(key) else { return true };
-        if states.is_pending(signal) {
-            timer.is_missed();
-            return true;
+        let Some(states) = states else { return false };
+        let Some(timer) = it.course.timers.get(key) else { return false };
+        // Who waits for signals gets those that are ignored, too.
+        let waits = |call: Syscall| call.number as i64 == libc::SYS_rt_sigtimedwait;
+        let somebody_waits = it.threads.iter().any(|thread| thread.syscall.is_some_and(waits));
+        let is_ignored = states.is_ignored(signal) && !states.is_blocked(signal) && !somebody_waits;
+        if !timer.may_send(signal, states.is_pending(signal)) || is_ignored {
+            timer.is_missed(it.course.clock.next().unwrap_or(0));
+            return false;
         }
         timer.is_sent(to);
-        let overrun = timer.overrun.min(i32::MAX as u64) as i32;
+        let overrun = timer.overruns().min(i32::MAX as u64) as i32;
         let info = match key {
             0.. => signals::of_timer(signal, key, overrun, value),
             _ => signals::of_interval_timer(signal),

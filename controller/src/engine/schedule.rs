@@ -102,7 +102,11 @@ pub(super) trait Schedule: Execution {
             if course.children.is_empty() {
                 return Ok(false);
             }
-            if !self.poll()? && !self.rings_by_real_time(&mut since) {
+            // Whom it wakes or disturbs can go on.
+            if self.rings_by_real_time(&mut since) {
+                return Ok(true);
+            }
+            if !self.poll()? {
                 self.parts().course.check_limits()?;
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -125,6 +125,11 @@ impl Clock {
         self.sleepers.retain(|sleeper| sleeper.thread != thread);
     }
 
+    /// When this thread is to be woken.
+    pub(super) fn wakes(&self, thread: usize) -> Option<u64> {
+        self.sleepers.iter().find(|sleeper| sleeper.thread == thread).map(|sleeper| sleeper.at)
+    }
+
     /// When the next thread is to be woken.
     pub(super) fn next(&self) -> Option<u64> {
         self.sleepers.iter().map(|sleeper| sleeper.at).min()

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// A program may not have more (`timer_create` says so).
 const MOST: usize = 1024;
 
+/// The first signal of which several may wait.
+const QUEUED: i32 = 32;
+
 /// Events between two signals of one timer, at least, and how many more are waited for a handler that is still busy.
 const GAP: u64 = 500;
 const BUSY: u64 = 20_000;
@@ -39,7 +42,9 @@ pub(super) struct Timer {
     since: Now,
     /// How often it should have rung since its last signal, and before that.
     missed: u64,
-    pub(super) overrun: u64,
+    overrun: u64,
+    /// Its last signal may not have been received yet.
+    is_underway: bool,
     /// The thread that its last signal went to.
     pub(super) last: Option<usize>,
     /// The number of events before which it does not ring (unless nobody can go on).
@@ -58,6 +63,7 @@ impl Timer {
             since: Now { time: 0, events: 0 },
             missed: 0,
             overrun: 0,
+            is_underway: false,
             last: None,
             not_before: 0,
             busy_since: None,
@@ -101,12 +107,31 @@ impl Timer {
 
     /// Its signal is sent to this thread, or to nobody in particular.
     pub(super) fn is_sent(&mut self, to: Option<usize>) {
-        (self.last, self.overrun, self.missed) = (to, self.missed, 0);
+        (self.last, self.overrun, self.missed, self.is_underway) = (to, self.missed, 0, true);
     }
 
-    /// Its signal is not sent: the one before has not been received yet.
-    pub(super) fn is_missed(&mut self) {
+    /// Whether a signal of it can be sent, if one with that number waits to be received or not: of those that are queued
+    /// each timer may have one, of others there is one.
+    pub(super) fn may_send(&mut self, signal: i32, is_pending: bool) -> bool {
+        self.is_underway &= is_pending;
+        !is_pending || signal >= QUEUED && !self.is_underway
+    }
+
+    /// Its signal is not sent, nor those until this time: there is one already, or nobody wants it.
+    pub(super) fn is_missed(&mut self, until: u64) {
         self.missed = self.missed.saturating_add(1);
+        if let Some(due) = self.due
+            && let Some(more) = until.saturating_sub(due).checked_div(self.interval)
+        {
+            self.missed = self.missed.saturating_add(more);
+            self.due = Some(due.saturating_add(self.interval.saturating_mul(more)));
+        }
+    }
+
+    /// How often it has rung in vain, as far as that has not been told.
+    pub(super) fn overruns(&mut self) -> u64 {
+        self.overrun = self.overrun.saturating_add(std::mem::take(&mut self.missed));
+        self.overrun
     }
 
     /// The handler of its last signal is still busy: it rings later, but not much later. Whether it does.
@@ -202,6 +227,12 @@ mod tests {
         assert_eq!((timer.left(at(203_001, 900)), timer.missed), (Some(49_999), 3));
         timer.is_sent(Some(4));
         assert_eq!((timer.overrun, timer.missed, timer.last), (3, 0, Some(4)));
+        // Two more while that waits, and none of those until 500,000.
+        timer.rings(at(253_000, 1500));
+        assert!(!timer.may_send(libc::SIGALRM, true) && !timer.may_send(40, true));
+        timer.is_missed(500_000);
+        assert_eq!((timer.due, timer.overruns(), timer.overruns()), (Some(453_000), 7, 7));
+        assert!(timer.may_send(40, false) && timer.may_send(40, true), "another timer's");
     }
 
     #[test]

@@ -40,6 +40,10 @@ impl Signals {
         self.blocked & bit(signal) != 0
     }
 
+    pub(crate) fn is_ignored(&self, signal: i32) -> bool {
+        self.ignored & bit(signal) != 0
+    }
+
     pub(crate) fn is_caught(&self, signal: i32) -> bool {
         self.caught & bit(signal) != 0
     }
@@ -58,15 +62,14 @@ const INTERVAL: i32 = i32::MIN;
 
 /// What a signal of a timer tells (`timer_create(2)`).
 pub(crate) fn of_timer(signal: i32, timer: i32, overrun: i32, value: u64) -> libc::siginfo_t {
-    let mut bytes = [0; size_of::<libc::siginfo_t>()];
+    let mut bytes = [0; LEN];
     // Three numbers and padding, then the timer's members: the same on every 64-bit Linux.
     let code = libc::SI_TIMER;
     for (at, word) in [(0, signal), (8, code), (16, timer), (20, overrun)] {
         bytes[at..at + 4].copy_from_slice(&word.to_ne_bytes());
     }
     bytes[24..32].copy_from_slice(&value.to_ne_bytes());
-    // SAFETY: plain data, of the same size; any bytes are valid.
-    unsafe { std::mem::transmute::<[u8; size_of::<libc::siginfo_t>()], libc::siginfo_t>(bytes) }
+    from_bytes(bytes)
 }
 
 /// The same of `setitimer`'s. The kernel lets nobody else send what it says itself: [`unmask`] does that on arrival.
@@ -85,6 +88,32 @@ pub(crate) fn unmask(info: &mut libc::siginfo_t) -> bool {
         info.si_code = libc::SI_KERNEL;
     }
     ours
+}
+
+const LEN: usize = size_of::<libc::siginfo_t>();
+
+/// What a program has been told of a signal, and back.
+pub(crate) fn from_bytes(bytes: [u8; LEN]) -> libc::siginfo_t {
+    // SAFETY: plain data, of the same size; any bytes are valid.
+    unsafe { std::mem::transmute::<[u8; LEN], libc::siginfo_t>(bytes) }
+}
+
+pub(crate) fn bytes(info: &libc::siginfo_t) -> [u8; LEN] {
+    // SAFETY: plain data, and all of it was initialised as bytes or by the kernel.
+    unsafe { std::mem::transmute::<libc::siginfo_t, [u8; LEN]>(*info) }
+}
+
+/// The timer (of `timer_create`) that a signal is of.
+pub(crate) fn timer(info: &libc::siginfo_t) -> Option<i32> {
+    // SAFETY: plain data, and signals of timers have a number there.
+    let timer = unsafe { (&raw const *info).cast::<u8>().add(16).cast::<i32>().read() };
+    (info.si_code == libc::SI_TIMER && timer >= 0).then_some(timer)
+}
+
+/// How often that has rung in vain.
+pub(crate) fn set_overrun(info: &mut libc::siginfo_t, overrun: i32) {
+    // SAFETY: as above, four bytes further.
+    unsafe { (&raw mut *info).cast::<u8>().add(20).cast::<i32>().write(overrun) };
 }
 
 /// Sends it to a thread, or to the whole process. One that is gone needs none.

@@ -75,6 +75,12 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Run::real_signal(self, signal)
     }
 
+    fn begins_anew(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        thread.has_asked(thread.asked.len().saturating_sub(1));
+        thread.slot = Some(Slot::Retry);
+    }
+
     /// Gates look for signals.
     fn may_be_hit(&mut self) {}
 

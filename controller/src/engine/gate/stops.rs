@@ -5,6 +5,7 @@ use super::run::Run;
 use super::thread::{Mode, Slot};
 use crate::engine::execution::Execution as _;
 use crate::engine::journal::{Noting as _, Observed};
+use crate::engine::ringing::Ringing as _;
 use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
 use crate::engine::{End, EngineError};
@@ -173,6 +174,9 @@ impl<S: Strategy> Run<'_, S> {
     /// A thread is about to receive a signal. Whether it does now.
     fn signalled(&mut self, index: usize, stopped: &Stopped, signal: i32) -> Result<bool, EngineError> {
         let mut info = stopped.signal_info()?;
+        if self.tells_overrun(&mut info) {
+            stopped.set_signal_info(&info)?;
+        }
         let caught = self.handlers.contains_key(&(self.shown_signal(signal) as u64));
         let thread = &mut self.threads[index];
         // One that has waited comes from us: what it was, is told.

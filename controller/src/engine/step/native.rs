@@ -5,6 +5,7 @@ use super::sites::What;
 use super::thread::Mode;
 use crate::engine::execution::Execution as _;
 use crate::engine::journal::{Begun, Noting as _, Observed};
+use crate::engine::ringing::Ringing as _;
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError};
 use crate::os::ptrace::{Regs, Resume, Stop};
@@ -142,7 +143,8 @@ impl<S: Strategy> Run<'_, S> {
         }
         let stopped = self.threads[index].stopped.as_ref().expect("a thread that has stopped");
         let mut info = stopped.signal_info()?;
-        if self.sign(&mut info) {
+        if self.sign(&mut info) | self.tells_overrun(&mut info) {
+            let stopped = self.threads[index].stopped.as_ref().expect("a thread that has stopped");
             stopped.set_signal_info(&info)?;
         }
         let thread = &mut self.threads[index];

@@ -26,7 +26,7 @@ use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
 
 /// The length of a `syscall` instruction.
-const SYSCALL_LEN: usize = 2;
+pub(super) const SYSCALL_LEN: usize = 2;
 
 /// Whether executions can be copies of a process.
 pub(super) enum Serving {

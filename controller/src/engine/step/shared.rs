@@ -2,6 +2,7 @@
 
 use super::calls::Told;
 use super::run::Run;
+use super::server::SYSCALL_LEN;
 use super::sites::StackId;
 use super::thread::Thread;
 use crate::engine::EngineError;
@@ -72,6 +73,16 @@ impl<S: Strategy> Execution for Run<'_, S> {
 
     fn real_signal(&mut self, signal: i32) -> Option<i32> {
         Some(signal)
+    }
+
+    fn begins_anew(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let Some(call) = thread.syscall.take() else { return };
+        // It does not happen this time.
+        thread.regs.orig_rax = u64::MAX;
+        thread.regs.rax = call.number;
+        thread.regs.rip -= SYSCALL_LEN as u64;
+        thread.dirty = true;
     }
 
     fn may_be_hit(&mut self) {
