@@ -14,7 +14,7 @@ static void *works(void *unused) {
     volatile int sum = 0;
     for (int i = 0; i < 100; i++)
         sum += i;
-    return unused;
+    return sum ? unused : NULL;
 }
 
 int main(void) {
