@@ -9,4 +9,5 @@ pub mod effect;
 pub mod image;
 pub mod orders;
 mod resolve;
+mod text;
 pub mod x86;

@@ -222,7 +222,7 @@ impl Binary {
     }
 
     fn find_fences(&mut self) {
-        let (fences, _) = match self.image.arch() {
+        let fences = match self.image.arch() {
             Arch::X86_64 => {
                 let decoder = x86::Decoder::new();
                 self.orders.empty_fences(&|pc, bytes| decoder.decode(pc, bytes).ok())

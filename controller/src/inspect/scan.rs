@@ -161,12 +161,10 @@ impl Scan<'_> {
 
     /// Finds the fences that have no instruction.
     fn fences(&mut self, debug: &mut Debug) {
-        let (mut found, mut lost) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
         for unit in debug.code_units() {
             let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
-            let (fences, others) = self.view(debug).orders.empty_fences_of(&[unit], &decode);
-            found.extend(fences);
-            lost.extend(others);
+            found.extend(self.view(debug).orders.empty_fences_of(&[unit], &decode));
             if debug.weight() > MAX_WEIGHT {
                 debug.forget();
             }
@@ -178,13 +176,6 @@ impl Scan<'_> {
                 self.instead.insert(pc, effect.fence.map_or(Order::SeqCst, |fence| fence.order));
             }
             self.empty.entry(fence.pc).or_default().push(fence);
-        }
-        for fence in lost.iter().filter(|_| self.options.function.is_none()) {
-            let SourceLine { file, line, .. } = &fence.line;
-            self.warnings.insert(format!(
-                "{file}:{line}: this {} fence has no instruction, and its place in the code cannot be told",
-                fence.order
-            ));
         }
     }
 

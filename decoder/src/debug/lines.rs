@@ -75,7 +75,7 @@ impl Lines {
     }
 
     /// The rows of a range of addresses.
-    fn within(&self, start: u64, end: u64) -> &[Row] {
+    pub(crate) fn within(&self, start: u64, end: u64) -> &[Row] {
         let from = self.rows.partition_point(|row| row.addr < start);
         let to = self.rows.partition_point(|row| row.addr < end).max(from);
         &self.rows[from..to]

@@ -10,6 +10,7 @@ mod lines;
 mod location;
 mod mention;
 mod names;
+mod sources;
 mod types;
 mod unit;
 
@@ -18,7 +19,9 @@ pub use frames::{Cfa, Frames};
 pub use location::{Context, EvalError, Lookup};
 pub use names::demangle;
 
+pub(crate) use lines::Row;
 pub(crate) use location::constant_of;
+pub(crate) use sources::Sources;
 pub(crate) use types::{Shape, Types, hint, pointee_size, size_of};
 pub(crate) use unit::{NONE, Target, Unit, target, text};
 
@@ -316,6 +319,28 @@ impl Debug {
             }
         }
         (path, linkage)
+    }
+
+    /// Where the function that an entry is about was written.
+    pub(crate) fn declared(&self, unit: &Unit, entry: UnitOffset) -> Option<SourceLine> {
+        let (mut unit, mut entry) = (unit, entry);
+        let (mut file, mut line) = (None, None);
+        for _ in 0..MAX_HOPS {
+            let die = unit.unit.entry(entry).ok()?;
+            let number = |value: gimli::AttributeValue<Bytes>| match value {
+                gimli::AttributeValue::FileIndex(index) => Some(index),
+                value => value.udata_value(),
+            };
+            let index = die.attr_value(gimli::DW_AT_decl_file).and_then(number);
+            // A definition repeats of its declaration only what is different.
+            file = file.or_else(|| unit.attribute_file(index?));
+            line = line.or_else(|| u32::try_from(number(die.attr_value(gimli::DW_AT_decl_line)?)?).ok());
+            match unit.routine(entry)?.origin.and_then(|target| self.follow(unit, target)) {
+                Some(next) if file.is_none() || line.is_none() => (unit, entry) = next,
+                _ => break,
+            }
+        }
+        Some(SourceLine { file: file?, line: line?, column: 0 })
     }
 
     fn name(&self, unit: &Unit, node: &Node) -> Option<String> {

@@ -83,8 +83,8 @@ pub(crate) struct Unit {
     /// Of a split unit: what stayed in the main file, with the line table.
     skeleton: Option<(Arc<Dwarf<Bytes>>, gimli::Unit<Bytes>)>,
     pub(crate) language: Option<gimli::DwLang>,
-    /// Compiled by GCC.
-    pub(crate) gnu: bool,
+    /// Its compiler gives a fence without an instruction a row of the line table.
+    pub(crate) rows_for_fences: bool,
     scopes: Vec<Scope>,
     routines: HashMap<usize, Routine>,
     pub(crate) nodes: Vec<Node>,
@@ -108,7 +108,7 @@ impl Unit {
             unit,
             skeleton,
             language: None,
-            gnu: false,
+            rows_for_fences: false,
             scopes: Vec::new(),
             routines: HashMap::new(),
             nodes: Vec::new(),
@@ -247,6 +247,15 @@ pub(crate) fn text(bytes: &Bytes) -> String {
     bytes.to_string_lossy().map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
+/// Whether a compiler gives every fence a row of its own, as GCC and LLVM up to 14 do, at the place that it has in the
+/// code. Later LLVM leaves nothing.
+fn gives_rows(producer: &str) -> bool {
+    let clang = producer.split_once("clang version ").and_then(|(_, version)| {
+        version.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
+    });
+    producer.starts_with("GNU ") || clang.is_some_and(|version| version <= 14)
+}
+
 /// What a reference attribute refers to.
 pub(crate) fn target(value: Option<AttributeValue<Bytes>>) -> Option<Target> {
     match value? {
@@ -300,7 +309,7 @@ impl Reader<'_> {
                     self.out.language = Some(language);
                 }
                 let producer = self.out.string(die, gimli::DW_AT_producer);
-                self.out.gnu |= producer.is_some_and(|producer| producer.starts_with(b"GNU "));
+                self.out.rows_for_fences |= producer.is_some_and(|producer| gives_rows(&text(&producer)));
             }
             gimli::DW_TAG_namespace
             | gimli::DW_TAG_module
@@ -375,5 +384,20 @@ impl Reader<'_> {
         }
         self.out.nodes.push(Node { parent, end: node + 1, entry: die.offset(), ranges, entry_pc, call });
         node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gives_rows;
+
+    #[test]
+    fn who_gives_rows_to_fences() {
+        for producer in ["GNU C17 12.2.0 -O2", "Debian clang version 14.0.6", "clang version 13.0.1"] {
+            assert!(gives_rows(producer), "{producer}");
+        }
+        for producer in ["Debian clang version 15.0.7", "clang LLVM (rustc version 1.95.0)", "icc", ""] {
+            assert!(!gives_rows(producer), "{producer}");
+        }
     }
 }

@@ -1,46 +1,40 @@
-//! Fences that left no instruction: where debug information has them, and, on x86-64, where only source text does.
+//! Fences that left no instruction, where debug information has their place.
 //!
-//! g++ and clang++ keep a fence without code as an inlined call with an entry pc. LLVM since 15 or so (rustc) drops
-//! it, and C's fence is a builtin that never was a call. Then the source has the fence, and the line table says
-//! between which instructions it belongs: the compiler moves no access across it. A fence that cannot be placed so
-//! that everything before it in the source is before it in the code is not placed: [`LostFence`] says so.
+//! g++ and clang++ keep a fence without code as an inlined call with an entry pc. C's fence is a builtin that never was
+//! a call; GCC and LLVM up to 14 give it a row of the line table, at the place that it has in the code, as they do for
+//! every statement, in each copy that they make of it. The text of the row's line tells that it is a fence. Later LLVM
+//! leaves nothing: see [`super::strength`].
 
-use super::info::{Atomic, EmptyFence, LostFence, OrderInfo, Source};
-use super::instance::operation;
+use super::info::{Atomic, EmptyFence, OrderInfo, Source};
+use super::instance::{is_rust, operation};
 use super::ops::OpKind;
-use super::source::FenceText;
 use super::{Decode, Inside, Orders};
-use crate::debug::{NONE, SourceLine, Unit};
+use crate::debug::{NONE, Row, SourceLine, Unit};
 use crate::effect::{Access, AccessKind, Arch, Flow};
+use crate::text::{Effects, Found, Language, Place, is_keyword};
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::order::Order;
 
 /// The most bytes of a fence that are looked at.
 const MAX_FENCE: u64 = 4096;
 
-/// Where an instruction is in the source of a function: (line, column), and its address.
-type Position = ((u32, u32), u64);
-
 impl Orders<'_> {
     /// The fences of the source that compile to no instruction, by address. `decode` tells the effect of the
     /// instruction at an address.
-    pub fn empty_fences(&self, decode: &Decode<'_>) -> (Vec<EmptyFence>, Vec<LostFence>) {
+    pub fn empty_fences(&self, decode: &Decode<'_>) -> Vec<EmptyFence> {
         self.empty_fences_of(&self.debug.code_units(), decode)
     }
 
     /// The same for some of the units ([`crate::debug::Debug::code_units`]).
-    pub fn empty_fences_of(&self, units: &[u32], decode: &Decode<'_>) -> (Vec<EmptyFence>, Vec<LostFence>) {
-        let (mut found, mut lost) = (Vec::new(), Vec::new());
+    pub fn empty_fences_of(&self, units: &[u32], decode: &Decode<'_>) -> Vec<EmptyFence> {
+        let mut found: Vec<EmptyFence> = Vec::new();
         for unit in units.iter().filter_map(|&unit| self.debug.load(unit as usize)) {
-            // Fences that debug information has, by their call: source text need not be asked about them.
-            let mut calls = BTreeSet::new();
             for at in 0..unit.nodes.len() as u32 {
                 let Some(op) = operation(self.debug, unit, at, || None).filter(|op| op.kind == OpKind::Fence)
                 else {
                     continue;
                 };
                 let node = &unit.nodes[at as usize];
-                calls.insert(node.call.line);
                 // libc++ has two layers, one inlined into the other: the outer one is the fence.
                 let layer = |parent| operation(self.debug, unit, parent, || None);
                 if node.inlined() && layer(node.parent).is_some_and(|op| op.kind == OpKind::Fence) {
@@ -75,12 +69,16 @@ impl Orders<'_> {
                 }
             }
             // Every fence of AArch64 is an instruction.
-            if self.image.arch() == Arch::X86_64 {
-                self.fences_of_text(unit, &calls, &mut found, &mut lost);
+            if self.image.arch() == Arch::X86_64 && unit.rows_for_fences && !is_rust(unit) {
+                self.fences_of_rows(unit, &mut found);
             }
         }
         found.sort_by_key(|fence| fence.pc);
-        (found, lost)
+        // One that has an entry has a row, too.
+        found.dedup_by(|next, first| {
+            (next.pc, next.info.order) == (first.pc, first.info.order) && next.instructions == first.instructions
+        });
+        found
     }
 
     /// The instructions of a range that are fences, as far as it can be decoded; whether a function that is a fence is
@@ -102,81 +100,108 @@ impl Orders<'_> {
         called
     }
 
-    fn fences_of_text(
-        &self,
-        unit: &Unit,
-        calls: &BTreeSet<u32>,
-        found: &mut Vec<EmptyFence>,
-        lost: &mut Vec<LostFence>,
-    ) {
-        let files: BTreeSet<u64> = unit.lines().rows().iter().filter_map(|row| row.file).collect();
-        let texts: BTreeMap<String, Vec<_>> = files
-            .into_iter()
-            .filter_map(|file| {
+    /// The fences of rows: where the line table has a row whose text is a fence, or a macro with one in it.
+    fn fences_of_rows(&self, unit: &Unit, found: &mut Vec<EmptyFence>) {
+        let mut known: BTreeMap<u64, Option<(String, Marks)>> = BTreeMap::new();
+        // By file and line: the rows that point at a mark, and the others.
+        let mut lines: BTreeMap<(u64, u32), [Vec<Row>; 2]> = BTreeMap::new();
+        for row in unit.lines().rows() {
+            let Some(file) = row.file.filter(|_| self.image.code_at(row.addr).is_some()) else { continue };
+            let marks = known.entry(file).or_insert_with(|| {
                 let path = unit.line_file(file)?;
-                let fences = self.kept.0.texts.fences(self.debug.files(), &path);
-                (!fences.is_empty()).then_some((path, fences))
-            })
-            .collect();
-        if texts.is_empty() {
-            return;
+                let marks = self.marks(&path)?;
+                Some((path, marks))
+            });
+            let Some(here) = marks.as_ref().and_then(|(_, marks)| marks.0.get(&row.line)) else { continue };
+            let pointed = here.iter().any(|mark| mark.is_at(row.column));
+            lines.entry((file, row.line)).or_default()[usize::from(!pointed)].push(*row);
         }
-        // g++ and gcc give every statement a row, also if it has no code: what has none was not compiled (`#ifdef`).
-        let rows = unit.lines().rows();
-        let compiled = |path: &str, line: u32| {
-            let here = |file: u64| unit.line_file(file).as_deref() == Some(path);
-            !unit.gnu || rows.iter().any(|row| row.line == line && row.file.is_some_and(here))
-        };
-        for ((node, path), mut positions) in self.positions(unit) {
-            let Some(fences) = texts.get(&path) else { continue };
-            positions.sort_unstable();
-            let (first, last) = (positions[0].0, positions[positions.len() - 1].0);
-            for &FenceText { line, columns: (column, open), order } in fences {
-                let at = (line, column);
-                // A sequentially consistent fence is an instruction, and in unoptimised Rust any fence is a call.
-                let called = |&((of, from), _): &Position| of == line && (column..=open).contains(&from);
-                let has_code =
-                    order == Order::SeqCst || calls.contains(&line) || positions.iter().any(called);
-                if at < first || at > last || has_code || !compiled(&path, line) {
+        let mut seen: BTreeSet<(u64, u32, u32)> = BTreeSet::new();
+        for ((file, line), [pointed, others]) in lines {
+            let Some(Some((path, marks))) = known.get(&file) else { continue };
+            // Without columns, and if a macro's are its definition's, every row of the line may be the fence's.
+            for row in if pointed.is_empty() { &others } else { &pointed } {
+                let (column, effects, sure) = marks.of(line, row.column);
+                // A statement has several rows at one address.
+                let Some(order) = effects.order().filter(|_| seen.insert((row.addr, line, column))) else {
                     continue;
-                }
-                let split = positions.partition_point(|&(position, _)| position < at);
-                let before = positions[..split].iter().map(|&(_, pc)| pc).max();
-                let after = positions[split..].iter().map(|&(_, pc)| pc).min();
-                match (before, after) {
-                    (before, Some(pc)) if before.is_none_or(|before| before < pc) => {
-                        let info = OrderInfo::new(order, Source::Text, Atomic::Yes);
-                        let line = SourceLine { file: path.clone(), line, column };
-                        let frames = self.debug.frames_from(unit, node, Some(line));
-                        found.push(EmptyFence { pc, info, frames, instructions: Vec::new() });
-                    }
-                    _ => {
-                        lost.push(LostFence { line: SourceLine { file: path.clone(), line, column }, order });
-                    }
-                }
+                };
+                let info = OrderInfo {
+                    strengthened: (!sure).then_some(order),
+                    ..OrderInfo::new(order, Source::Text, Atomic::Yes)
+                };
+                let line = SourceLine { file: path.clone(), line, column };
+                let innermost = unit.chain(row.addr).first().copied().unwrap_or(NONE);
+                let frames = self.debug.frames_from(unit, innermost, Some(line));
+                found.push(EmptyFence { pc: row.addr, info, frames, instructions: Vec::new() });
             }
         }
     }
 
-    /// For each function and each inlined call, where its instructions are in its own source: those of calls
-    /// inlined into it are where the call is.
-    fn positions(&self, unit: &Unit) -> BTreeMap<(u32, String), Vec<Position>> {
-        let mut paths: BTreeMap<u64, Option<String>> = BTreeMap::new();
-        let mut positions: BTreeMap<(u32, String), Vec<Position>> = BTreeMap::new();
-        let rows = unit.lines().rows();
-        for (row, next) in rows.iter().zip(rows.iter().skip(1)) {
-            // A row without an instruction is a statement without code: a fence, perhaps.
-            let Some(file) = row.file.filter(|_| row.addr < next.addr) else { continue };
-            let path = paths.entry(file).or_insert_with(|| unit.line_file(file)).clone();
-            let mut place = path.map(|path| (path, (row.line, row.column)));
-            for node in unit.chain(row.addr) {
-                if let Some((path, at)) = place.filter(|(_, at)| at.0 != 0) {
-                    positions.entry((node, path)).or_default().push((at, row.addr));
+    /// The places of a file's text that are fences once they are compiled. Functions with fences in them are not: where
+    /// they are inlined their own text has a row.
+    fn marks(&self, path: &str) -> Option<Marks> {
+        let names = self.names(Language::C);
+        let items = names.file(path)?;
+        let mut marks = Marks::default();
+        let all = Place::Code(0..items.tokens.code.len());
+        for (token, found) in items.contents(&all) {
+            let (effects, sure) = match found {
+                Found::Fence(effects) => (effects, true),
+                Found::Name { called } => {
+                    let name = items.tokens.text(token);
+                    match names.of_macro(name) {
+                        Some(effects) => (effects, true),
+                        // It may be a macro of a file that could not be read.
+                        None if called && names.missing().is_some() && !self.is_function(name) => {
+                            (Effects::BOTH, false)
+                        }
+                        None => continue,
+                    }
                 }
-                let call = unit.nodes[node as usize].call;
-                place = self.debug.call_line(unit, call).map(|line| (line.file, (line.line, line.column)));
+            };
+            if effects.any() {
+                let mark = Mark { columns: (token.column, token.column + token.len), effects, sure };
+                marks.0.entry(token.line).or_default().push(mark);
             }
         }
-        positions
+        Some(marks)
+    }
+
+    fn is_function(&self, name: &str) -> bool {
+        let names = self.names(Language::C);
+        is_keyword(name) || names.defines(name) || self.functions().contains(name)
+    }
+}
+
+/// A place in a line that is a fence once it is compiled.
+struct Mark {
+    /// From its name to its parenthesis.
+    columns: (u32, u32),
+    effects: Effects,
+    /// Whether it is one for sure.
+    sure: bool,
+}
+
+/// The marks of a file, by line.
+#[derive(Default)]
+struct Marks(BTreeMap<u32, Vec<Mark>>);
+
+impl Mark {
+    /// Whether a column is its: compilers point at the name, its parenthesis, or the namespace before it.
+    fn is_at(&self, column: u32) -> bool {
+        self.columns.0.saturating_sub(5) <= column && column <= self.columns.1
+    }
+}
+
+impl Marks {
+    /// The mark of a line that a column points at; if there is none, all of them together.
+    fn of(&self, line: u32, column: u32) -> (u32, Effects, bool) {
+        let marks = self.0.get(&line).map_or(&[][..], Vec::as_slice);
+        if let Some(mark) = marks.iter().find(|mark| mark.is_at(column)) {
+            return (mark.columns.0, mark.effects, mark.sure);
+        }
+        let effects = marks.iter().fold(Effects::default(), |sum, mark| sum | mark.effects);
+        (marks.first().map_or(0, |mark| mark.columns.0), effects, marks.len() == 1 && marks[0].sure)
     }
 }

@@ -1,7 +1,8 @@
 //! What is said about the order of an access, and by whom.
 
 use super::ops::{Scale, failure_of};
-use crate::debug::{Context, EvalError, Frame, Lookup, SourceLine};
+use super::stronger;
+use crate::debug::{Context, EvalError, Frame, Lookup};
 use crate::effect::AccessKind;
 use std::fmt;
 use std::sync::Arc;
@@ -182,6 +183,9 @@ pub struct OrderInfo {
     /// Locked x86-64 code that is no atomic operation of the source's: inline assembly, or nobody knows what. It was
     /// chosen for what the processor makes of it, which is more than any RMW of a language: a full barrier, too.
     pub barrier: bool,
+    /// It has been given more order than perhaps was asked for: at least this, because the place of a fence is not
+    /// certain. An order that only a thread can tell is to be made as strong.
+    pub strengthened: Option<Order>,
     /// What is odd about it.
     pub warning: Option<Warning>,
 }
@@ -196,8 +200,16 @@ impl OrderInfo {
             atomic,
             store: false,
             barrier: false,
+            strengthened: None,
             warning: None,
         }
+    }
+
+    /// An order that a thread has told, as strong as it has to be.
+    pub fn with_strength(&self, order: Order, failure: Option<Order>) -> (Order, Option<Order>) {
+        let Some(more) = self.strengthened else { return (order, failure) };
+        let failure = failure.map(|failure| if more.acquires() { stronger(failure, Order::Acquire) } else { failure });
+        (stronger(order, more), failure)
     }
 
     /// A plain access, by this evidence.
@@ -228,13 +240,4 @@ pub struct EmptyFence {
     /// Its instructions that make the same fence, on some paths or on all: when a thread gets to one of them too, it
     /// is one fence.
     pub instructions: Vec<u64>,
-}
-
-/// A fence of the source that has no instruction and whose place in the code cannot be told.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LostFence {
-    /// Where it is in the source.
-    pub line: SourceLine,
-    /// Its order.
-    pub order: Order,
 }

@@ -19,15 +19,18 @@ mod ops;
 mod registers;
 mod slots;
 mod source;
+mod strength;
 
 pub use calls::AtomicCall;
-pub use info::{Assume, Atomic, EmptyFence, InsnOrders, LostFence, OrderInfo, RuntimeOrder, Source, Warning};
+pub use info::{Assume, Atomic, EmptyFence, InsnOrders, OrderInfo, RuntimeOrder, Source, Warning};
 pub use ops::OpKind;
 pub use registers::{Thread, dwarf_register};
+pub use strength::UncertainFence;
 
-use crate::debug::{Debug, Unit, demangle};
+use crate::debug::{Debug, Sources, Unit, demangle};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect};
 use crate::image::Image;
+use crate::text::{Effects, Names, is_library};
 use file::OrdersFile;
 use instance::{Argument, Instance, operation};
 use ops::{Op, failure_of};
@@ -77,6 +80,12 @@ struct Knowledge {
     functions: OnceLock<HashSet<String>>,
     /// Whether lld linked the image.
     lld: OnceLock<bool>,
+    sources: OnceLock<Sources>,
+    names_of_c: OnceLock<Names>,
+    names_of_rust: OnceLock<Names>,
+    functions_known: strength::Functions,
+    /// The extents of all functions.
+    extents: OnceLock<Vec<(u64, u64)>>,
 }
 
 /// The functions that an instruction belongs to, innermost first, in their unit.
@@ -162,6 +171,7 @@ impl<'a> Orders<'a> {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
                     let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
+                    let info = self.strengthened(pc, access.kind, info);
                     let atomic = if role == Role::Maybe { Atomic::Unsure } else { info.atomic };
                     let store = inside.ops[0].1.kind == OpKind::Store;
                     return OrderInfo { atomic, store, ..info };
@@ -178,6 +188,9 @@ impl<'a> Orders<'a> {
             }
         }
         let mut info = self.outside(pc, access, place);
+        if info.atomic != Atomic::No {
+            info = self.strengthened(pc, access.kind, info);
+        }
         let locked = access.atomic && access.kind == AccessKind::Rmw && self.image.arch() == Arch::X86_64;
         info.barrier = locked && info.from == Source::Isa;
         info
@@ -192,9 +205,8 @@ impl<'a> Orders<'a> {
         }
         let caller = inside.ops.last().map(|&(node, _)| inside.unit.nodes[node as usize].call);
         let caller = caller.and_then(|call| self.debug.call_line(inside.unit, call));
-        match caller.is_some_and(|line| line.file.contains("/rustc/") || line.file.contains("/rustlib/src/"))
-        {
-            true => OrderInfo { order: Some(Order::AcqRel), ..info },
+        match caller.is_some_and(|line| is_library(&line.file)) {
+            true => strength::strengthen(info, access.kind, Effects::BOTH),
             false => info,
         }
     }
@@ -311,6 +323,7 @@ impl<'a> Orders<'a> {
                     atomic: Atomic::Yes,
                     store: false,
                     barrier: false,
+                    strengthened: None,
                     warning: None,
                 });
             }

@@ -31,15 +31,6 @@ pub(crate) struct Statement {
     pub(crate) at: Option<usize>,
 }
 
-/// A fence in the source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FenceText {
-    pub(crate) line: u32,
-    /// From its name with all namespaces to its parenthesis: compilers point at either, or between.
-    pub(crate) columns: (u32, u32),
-    pub(crate) order: Order,
-}
-
 /// An atomic call in C.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Call {
@@ -60,6 +51,12 @@ impl Texts {
             Some(Arc::new(uncommented(&String::from_utf8_lossy(&bytes)).lines().map(str::to_owned).collect()))
         };
         known.entry(path.to_owned()).or_insert_with(read).clone()
+    }
+
+    /// A file as it is.
+    pub(crate) fn whole(&self, files: &dyn Files, path: &str) -> Option<String> {
+        let bytes = files.open(DebugFile::Source(path)).filter(|bytes| bytes.len() <= MAX_FILE)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The orders that a call of an atomic operation states (the second: of failure).
@@ -101,33 +98,6 @@ impl Texts {
             (&[order], OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, _) => Some((order, None)),
             _ => None,
         }
-    }
-
-    /// The fences that a file shows.
-    pub(crate) fn fences(&self, files: &dyn Files, path: &str) -> Vec<FenceText> {
-        let Some(lines) = self.file(files, path) else { return Vec::new() };
-        let mut found = Vec::new();
-        for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("fence(")) {
-            let statement = Statement { text: line.clone(), at: None };
-            for (at, word) in statement.words() {
-                let rest = &line[at + word.len()..];
-                if !matches!(word, "fence" | "atomic_thread_fence" | "__atomic_thread_fence")
-                    || !rest.starts_with('(')
-                {
-                    continue;
-                }
-                if let Some((arguments, _)) = arguments(rest)
-                    && let &[argument] = arguments.as_slice()
-                    && let Some(order) = order_in(argument)
-                {
-                    let path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-                    let start = line[..at].trim_end_matches(path).len();
-                    let columns = (start as u32 + 1, (at + word.len()) as u32 + 1);
-                    found.push(FenceText { line: number as u32 + 1, columns, order });
-                }
-            }
-        }
-        found
     }
 
     /// Whether a file defines a macro, on one line, and nothing in it can hide an access.
@@ -566,14 +536,6 @@ mod tests {
         );
         assert_eq!(call("y = x + f(memory_order_relaxed)", 1, OpKind::Load, Scale::C), None);
         assert_eq!(call("x.load(memory_order_relaxed", 3, OpKind::Load, Scale::C), None);
-    }
-
-    #[test]
-    fn fences_with_their_extent() {
-        let text = "a(); std::atomic_thread_fence(std::memory_order_acquire); fence(SeqCst); fence(order);";
-        let found = Texts::default().fences(&One(text), "a.c");
-        let seen: Vec<_> = found.iter().map(|fence| (fence.columns, fence.order)).collect();
-        assert_eq!(seen, [((6, 30), Order::Acquire), ((59, 64), Order::SeqCst)]);
     }
 
     fn statement(text: &str) -> Statement {

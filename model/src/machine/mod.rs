@@ -85,6 +85,8 @@ struct Thread {
     doubtful: bool,
     /// Epochs for models that have no clocks, so that events carry one all the same.
     epoch: u32,
+    /// It may have made a release fence ([`Machine::maybe_fence`]): its next store counts as if it had.
+    may_have_released: Option<Site>,
 }
 
 /// One execution in progress.
@@ -273,6 +275,7 @@ impl<S: Strategy> Machine<S> {
             spinning: Spinning::No,
             doubtful: false,
             epoch: 1,
+            may_have_released: None,
         });
         self.running += 1;
         self.strategy.started(child);

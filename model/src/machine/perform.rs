@@ -311,6 +311,9 @@ impl<S: Strategy> Machine<S> {
             Deed::Read { .. } | Deed::Forward | Deed::Other => false,
         };
         let reads_too = !matches!(deed, Deed::Write { .. } | Deed::Hold | Deed::Mixed { reads: false, .. });
+        if writes {
+            self.release_if_maybe(thread, order);
+        }
         let doer = self.doer(thread, site);
         let stamp = match deed {
             Deed::Read { cell, index } => {

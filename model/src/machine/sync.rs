@@ -44,6 +44,35 @@ impl<S: Strategy> Machine<S> {
         self.end_epoch(thread);
     }
 
+    /// The thread may make a fence here: nobody knows for sure. What the fence would give is given, so that no behaviour is
+    /// shown that the fence would rule out, and nobody is scheduled. An acquire fence counts at once, if it tells the thread
+    /// anything; a release fence when the thread stores something that it would be the fence of. Under the other models a
+    /// fence that has no instruction is none.
+    pub fn maybe_fence(&mut self, thread: ThreadId, order: Order, site: Site) {
+        let Model::C11(c11) = &mut self.model else { return };
+        if order.acquires() && c11.would_learn(thread) {
+            c11.fence(thread, Order::Acquire);
+            self.push(thread, site, Label::Fence { order: Order::Acquire });
+        }
+        if order.releases() {
+            self.threads[thread.index()].may_have_released = Some(site);
+        }
+    }
+
+    /// A store of the thread's is about to be performed: the release fence that may be before it comes first.
+    pub(super) fn release_if_maybe(&mut self, thread: ThreadId, order: Order) {
+        let Some(site) = self.threads[thread.index()].may_have_released.take() else { return };
+        if order.releases() || !order.is_atomic() {
+            self.threads[thread.index()].may_have_released = Some(site);
+            return;
+        }
+        self.push(thread, site, Label::Fence { order: Order::Release });
+        if let Model::C11(c11) = &mut self.model {
+            c11.fence(thread, Order::Release);
+        }
+        self.end_epoch(thread);
+    }
+
     /// The thread acquires a synchronisation object: it knows what every releaser knew. See [`Machine::release`].
     pub fn acquire(&mut self, thread: ThreadId, object: u64, site: Site) {
         self.threads[thread.index()].watch.looked(self.told);

@@ -307,6 +307,13 @@ impl C11 {
         }
     }
 
+    /// Whether an acquire fence would tell the thread anything.
+    pub(crate) fn would_learn(&self, thread: ThreadId) -> bool {
+        let it = self.thread(thread);
+        let nobody = Msg { clock: it.acq, slot: it.slot, epoch: 0 };
+        it.acq != EMPTY && !self.clocks.includes(it.cur, it.slot, nobody)
+    }
+
     pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
         let it = &mut self.threads[thread.index()];
         if order.acquires() && !is(self.mutant, Mutant::AcquireFenceJoinsNothing) {

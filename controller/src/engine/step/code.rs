@@ -22,6 +22,8 @@ pub(super) struct Insn {
     pub(super) fence: Option<OrderInfo>,
     /// Fences that the source has here and the code has not.
     pub(super) before: Vec<OrderInfo>,
+    /// A fence that may be here: it is told.
+    pub(super) uncertain: Option<Order>,
     /// How it transfers control, if the engine can follow that.
     pub(super) transfer: Option<Transfer>,
     /// What it does, if the engine can do it by itself.
@@ -50,6 +52,8 @@ impl Insn {
         self.effect.flow != Flow::Next
             || self.effect.fence.is_some()
             || self.fence.is_some()
+            || !self.before.is_empty()
+            || self.uncertain.is_some()
             || self.effect.waits
             || self.asks.is_some()
             // What is asked of the thread's own registers and memory is asked when it is there.
@@ -93,7 +97,7 @@ impl Code {
             return Err(EngineError::Unsupported(format!("{}: transactional memory", place())));
         }
         let bytes = &bytes[..usize::from(effect.len)];
-        let (mut orders, mut fence, mut before) = (Vec::new(), None, Vec::new());
+        let (mut orders, mut fence, mut before, mut uncertain) = (Vec::new(), None, Vec::new(), None);
         // The hardware models look at instructions only.
         if let (ModelKind::C11, Some(module)) = (model, module) {
             let offset = module.offset(pc);
@@ -103,6 +107,8 @@ impl Code {
             (orders, fence) = (found.accesses, found.fence);
             let fences = module.binary.fences.get(&offset).into_iter().flatten();
             before = fences.map(|fence| fence.info.clone()).collect();
+            let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
+            uncertain = module.binary.orders.uncertain_fence(offset, &decode).map(|fence| fence.order);
         }
         let insn = Insn {
             transfer: Transfer::of(&effect, bytes),
@@ -115,6 +121,7 @@ impl Code {
             orders,
             fence,
             before,
+            uncertain,
         };
         let insn = Rc::new(insn);
         self.known.insert(pc, insn.clone());

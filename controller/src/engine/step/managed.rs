@@ -49,9 +49,18 @@ impl<S: Strategy> Run<'_, S> {
         let insn = self.insn(pc)?;
         self.threads[index].last_pc = pc;
         self.course.steps += 1;
+        if let Some(order) = insn.uncertain {
+            let site = self.site(index, pc, "fence", Some((order, Source::Policy)), Atomic::Yes, &insn);
+            self.machine.maybe_fence(self.threads[index].id, order, site);
+        }
         if let Some(info) = insn.before.get(self.threads[index].fences) {
             let order = self.order_of(index, info, AccessKind::Rmw).0;
-            if order.acquires() || order.releases() {
+            if info.strengthened.is_some() {
+                // It may not be there: no event, and no point at which threads are scheduled.
+                let site = self.site(index, pc, "fence", Some((order, info.from)), Atomic::Yes, &insn);
+                self.machine.maybe_fence(self.threads[index].id, order, site);
+                self.threads[index].fences += 1;
+            } else if order.acquires() || order.releases() {
                 let site = self.site(index, pc, "fence", Some((order, info.from)), Atomic::Yes, &insn);
                 self.pend(index, Pending::LostFence, Op::Fence { order }, site, 0);
             } else {
@@ -376,7 +385,7 @@ impl<S: Strategy> Run<'_, S> {
         };
         let (order, failure) = match (&info.runtime, info.order) {
             (Some(runtime), _) => match self.with_context(index, |context| runtime.evaluate(context)) {
-                Ok((order, failure)) => (order, failure),
+                Ok((order, failure)) => info.with_strength(order, failure),
                 Err(_) => (policy(), None),
             },
             (None, Some(order)) if info.from != Source::Policy => (order, info.failure),
@@ -552,7 +561,7 @@ impl<S: Strategy> Run<'_, S> {
         while count < LONGEST && code.is_empty() && !faults && self.sea.covers(end) {
             // What is wrong with the next one is found out when a thread is there.
             let Ok(insn) = self.insn(end) else { break };
-            if insn.ends_stretch() || !insn.before.is_empty() || !ahead.knows(&insn) {
+            if insn.ends_stretch() || !ahead.knows(&insn) {
                 break;
             }
             let more = self.accesses(index, &insn, &at(&ahead.regs, end))?;

@@ -1,0 +1,502 @@
+//! What a file defines, as far as fences are concerned: functions, macros and types with the tokens that they are made
+//! of, the files that it includes, and the fences in any stretch of tokens.
+//!
+//! A definition is anything behind whose name a fence may be: a function, a macro, the destructor of a type, another
+//! name for one of these. Too many are harmless. One that is missed is not, if its name is then taken for that of
+//! something harmless: so whoever asks must treat names without a definition with care.
+
+use super::compiled::{self, Macros};
+use super::lex::{Kind, Language, Token, Tokens};
+use std::ops::{BitOr, BitOrAssign, Range};
+use wmtrace_model::order::Order;
+
+/// What fences do to a thread, as far as they have no instruction: sequentially consistent ones have.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Effects {
+    /// Some of them acquire.
+    pub(crate) acquire: bool,
+    /// Some of them release.
+    pub(crate) release: bool,
+}
+
+impl Effects {
+    pub(crate) const BOTH: Effects = Effects { acquire: true, release: true };
+
+    pub(crate) fn of(order: Order) -> Effects {
+        match order {
+            Order::SeqCst => Effects::default(),
+            order => Effects { acquire: order.acquires(), release: order.releases() },
+        }
+    }
+
+    pub(crate) fn any(self) -> bool {
+        self.acquire || self.release
+    }
+
+    /// The order of a fence with these effects.
+    pub(crate) fn order(self) -> Option<Order> {
+        match (self.acquire, self.release) {
+            (true, true) => Some(Order::AcqRel),
+            (true, false) => Some(Order::Acquire),
+            (false, true) => Some(Order::Release),
+            (false, false) => None,
+        }
+    }
+}
+
+impl BitOr for Effects {
+    type Output = Effects;
+    fn bitor(self, other: Effects) -> Effects {
+        Effects { acquire: self.acquire || other.acquire, release: self.release || other.release }
+    }
+}
+
+impl BitOrAssign for Effects {
+    fn bitor_assign(&mut self, other: Effects) {
+        *self = *self | other;
+    }
+}
+
+/// Where the tokens of a definition are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Among the code.
+    Code(Range<usize>),
+    /// In a directive.
+    Preprocessor(Range<usize>),
+}
+
+/// A definition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    /// The line of its name, and that of its end.
+    pub(crate) lines: (u32, u32),
+    pub(crate) place: Place,
+    /// A macro: debug information knows nothing of its calls.
+    pub(crate) is_macro: bool,
+}
+
+/// A file that another one includes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Include {
+    pub(crate) path: String,
+    /// In quotes: it may be beside the file.
+    pub(crate) quoted: bool,
+}
+
+/// A fence in a stretch of tokens, or a word that may stand for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// A fence.
+    Fence(Effects),
+    /// A name; whether something is called by it.
+    Name { called: bool },
+}
+
+/// What is known of a file.
+#[derive(Default, Debug)]
+pub(crate) struct Items {
+    pub(crate) tokens: Tokens,
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) includes: Vec<Include>,
+    /// Modules of Rust that are files of their own.
+    pub(crate) modules: Vec<String>,
+    /// Tokens of code that were not compiled.
+    off: Vec<Range<usize>>,
+}
+
+/// The most lines between the one that a compiler calls a function's and its first block.
+const HEADER: u32 = 32;
+
+/// Words that look like calls.
+const KEYWORDS: [&str; 30] = [
+    "if", "while", "for", "switch", "return", "sizeof", "catch", "alignof", "_Alignof", "decltype", "static_assert",
+    "_Static_assert", "noexcept", "throw", "defined", "__attribute__", "__attribute", "requires", "case", "constexpr",
+    "alignas", "typeof", "__typeof__", "match", "fn", "in", "else", "do", "new", "delete",
+];
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+impl Items {
+    pub(crate) fn new(text: String, language: Language, macros: &Macros) -> Items {
+        let tokens = Tokens::new(text, language);
+        let mut items = Items { tokens, ..Items::default() };
+        match language {
+            Language::C => {
+                let (code, lines) = compiled::off(&items.tokens, macros);
+                items.off = code;
+                items.directives(&lines, macros);
+                items.of_c();
+            }
+            Language::Rust => {
+                items.off = compiled::off_by_cfg(&items.tokens);
+                items.of_rust();
+            }
+        }
+        items
+    }
+
+    fn is_off(&self, at: usize) -> bool {
+        self.off.iter().any(|range| range.contains(&at))
+    }
+
+    fn directives(&mut self, off: &[Range<u32>], macros: &Macros) {
+        for directive in &self.tokens.directives {
+            if off.iter().any(|lines| lines.contains(&directive.line)) {
+                continue;
+            }
+            let range = directive.tokens.clone();
+            let words = &self.tokens.preprocessor[range.clone()];
+            match words.first().map(|word| self.tokens.text(word)) {
+                Some("define") => {
+                    let Some(name) = words.get(1) else { continue };
+                    let text = self.tokens.text(name);
+                    // With `-g3` what was never defined was not compiled.
+                    if macros.complete && !macros.bodies.contains_key(text) {
+                        continue;
+                    }
+                    self.definitions.push(Definition {
+                        name: text.to_owned(),
+                        lines: (directive.line, words.last().map_or(directive.line, |word| word.line)),
+                        place: Place::Preprocessor(range.start + 2..range.end),
+                        is_macro: true,
+                    });
+                }
+                Some("include" | "include_next" | "import") => {
+                    let [_, path @ ..] = words else { continue };
+                    let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
+                    let quoted = first.kind == Kind::Literal;
+                    // `<a/b.h>` is a row of tokens; a macro is none that can be followed.
+                    let text = if quoted {
+                        self.tokens.text(first).trim_matches('"').to_owned()
+                    } else {
+                        let parts = path[1..path.len().max(2) - 1].iter();
+                        let joined: String = parts.map(|part| self.tokens.text(part)).collect();
+                        if self.tokens.text(first) == "<" && self.tokens.text(last) == ">" {
+                            joined
+                        } else {
+                            String::new()
+                        }
+                    };
+                    self.includes.push(Include { path: text, quoted });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn define(&mut self, name: &str, range: Range<usize>, is_macro: bool) {
+        let line = |at: usize| self.tokens.code.get(at).map_or(0, |token| token.line);
+        let lines = (line(range.start), line(range.end.saturating_sub(1)));
+        let name = name.to_owned();
+        self.definitions.push(Definition { name, lines, place: Place::Code(range), is_macro });
+    }
+
+    /// The token after a bracket's partner, if it has one.
+    fn behind(&self, at: usize) -> Option<usize> {
+        let partner = self.tokens.code.get(at)?.partner;
+        (partner != u32::MAX && partner as usize > at).then_some(partner as usize + 1)
+    }
+
+    fn of_c(&mut self) {
+        let mut found = Vec::new();
+        for at in 0..self.tokens.code.len() {
+            let Some(word) = self.tokens.word(at).filter(|_| !self.is_off(at)) else { continue };
+            match word {
+                "struct" | "class" | "union" => found.extend(self.type_of_c(at)),
+                // Another name: `using G = Guard;`, `typedef Guard G;`.
+                "using" | "typedef" => {
+                    let end = (at..self.tokens.code.len().min(at + 64)).find(|&at| self.tokens.is(at, b';'));
+                    let Some(end) = end else { continue };
+                    let name = if word == "using" { at + 1 } else { end - 1 };
+                    if let Some(name) = self.tokens.word(name) {
+                        found.push((name.to_owned(), at..end));
+                    }
+                }
+                _ if is_keyword(word) || !self.tokens.is(at + 1, b'(') => {}
+                _ => {
+                    if let Some(end) = self.body_of_c(at + 1) {
+                        let owner = self.owner_of_operator(at, word);
+                        found.push((word.to_owned(), at..end));
+                        found.extend(owner.map(|owner| (owner, at..end)));
+                    }
+                }
+            }
+        }
+        found.into_iter().for_each(|(name, range)| self.define(&name, range, false));
+    }
+
+    /// If parameters that begin here belong to the definition of a function: where it ends.
+    fn body_of_c(&self, parameters: usize) -> Option<usize> {
+        let mut at = self.behind(parameters)?;
+        for _ in 0..256 {
+            let token = self.tokens.code.get(at)?;
+            match token.kind {
+                Kind::Mark(b'{') => {
+                    let end = self.behind(at)?;
+                    // A member's initial value: `: a{1}, b{2} { … }`.
+                    let more = self.tokens.is(end, b',') || self.tokens.is(end, b'{');
+                    if !(more && self.tokens.word(at - 1).is_some()) {
+                        return Some(end);
+                    }
+                    at = end;
+                }
+                Kind::Mark(b'(' | b'[') => at = self.behind(at)?,
+                Kind::Mark(b'-') if self.tokens.is(at + 1, b'>') => at += 2,
+                Kind::Mark(b':' | b',' | b'<' | b'>' | b'&' | b'*' | b'~') | Kind::Word => at += 1,
+                Kind::Mark(_) | Kind::Literal => return None,
+            }
+        }
+        None
+    }
+
+    /// Operators and conversions are called without a name: they belong to their type.
+    fn owner_of_operator(&self, at: usize, word: &str) -> Option<String> {
+        let operator = word == "operator" || at > 0 && self.tokens.word(at - 1) == Some("operator");
+        let types = ["struct", "class"];
+        // The innermost type around it, or the one that it is qualified with.
+        let qualified = (at.saturating_sub(4)..at).rev().find(|&at| self.tokens.is(at, b':'))?;
+        let by_name = self.tokens.word(qualified.checked_sub(2)?).filter(|_| operator);
+        by_name.filter(|name| !types.contains(name)).map(str::to_owned)
+    }
+
+    /// A type: what its members are. What its functions do is theirs, but for those without a name.
+    fn type_of_c(&self, at: usize) -> Option<(String, Range<usize>)> {
+        let name = self.tokens.word(at + 1)?;
+        let open = (at + 2..self.tokens.code.len().min(at + 64)).find(|&at| {
+            self.tokens.is(at, b'{') || self.tokens.is(at, b';') || self.tokens.is(at, b'(')
+        })?;
+        if !self.tokens.is(open, b'{') {
+            return None;
+        }
+        // Bases count, and members up to the first function.
+        let end = self.behind(open)?;
+        let first = (open + 1..end).find(|&at| self.tokens.is(at, b'{') || self.tokens.is(at, b'('));
+        Some((name.to_owned(), at + 2..first.unwrap_or(end)))
+    }
+
+    fn of_rust(&mut self) {
+        let mut found: Vec<(String, Range<usize>, bool)> = Vec::new();
+        let mut modules = Vec::new();
+        // `impl Drop for X`: its functions are called without a name.
+        let mut implicit: Vec<(Range<usize>, String)> = Vec::new();
+        for at in 0..self.tokens.code.len() {
+            let Some(word) = self.tokens.word(at).filter(|_| !self.is_off(at)) else { continue };
+            let name = || self.tokens.word(at + 1).map(str::to_owned);
+            match word {
+                "fn" => {
+                    let Some((name, end)) = name().zip(self.body_of_rust(at + 2)) else { continue };
+                    let around = implicit.iter().filter(|(range, _)| range.contains(&at));
+                    found.extend(around.map(|(_, owner)| (owner.clone(), at + 1..end, false)));
+                    found.push((name, at + 1..end, false));
+                }
+                "macro_rules" if self.tokens.is(at + 1, b'!') => {
+                    if let Some((name, end)) = self.tokens.word(at + 2).zip(self.behind(at + 3)) {
+                        found.push((name.to_owned(), at + 3..end, true));
+                    }
+                }
+                "mod" if self.tokens.is(at + 2, b';') => modules.extend(name()),
+                // `use atomic::fence as f;`
+                "as" => {
+                    let before = at.checked_sub(1).filter(|&at| self.tokens.word(at).is_some());
+                    found.extend(name().zip(before).map(|(name, before)| (name, before..at, false)));
+                }
+                "impl" => implicit.extend(self.implicit_of(at)),
+                _ => {}
+            }
+        }
+        self.modules = modules;
+        found.into_iter().for_each(|(name, range, is_macro)| self.define(&name, range, is_macro));
+    }
+
+    fn body_of_rust(&self, mut at: usize) -> Option<usize> {
+        for _ in 0..1024 {
+            match self.tokens.code.get(at)?.kind {
+                Kind::Mark(b'{') => return self.behind(at),
+                Kind::Mark(b';' | b'}') => return None,
+                Kind::Mark(b'(' | b'[') => at = self.behind(at)?,
+                Kind::Mark(_) | Kind::Word | Kind::Literal => at += 1,
+            }
+        }
+        None
+    }
+
+    fn implicit_of(&self, at: usize) -> Option<(Range<usize>, String)> {
+        let open = (at..self.tokens.code.len().min(at + 128)).find(|&at| self.tokens.is(at, b'{'))?;
+        let by = (at..open).find(|&at| self.tokens.word(at) == Some("for"))?;
+        let is_implicit = |at: usize| matches!(self.tokens.word(at), Some("Drop" | "Deref" | "DerefMut"));
+        // The last part of the type's path, before its arguments.
+        let path = (by + 1..open).take_while(|&at| !self.tokens.is(at, b'<'));
+        let name = path.filter_map(|at| self.tokens.word(at)).last()?;
+        (at..by).any(is_implicit).then(|| Some((open..self.behind(open)?, name.to_owned())))?
+    }
+
+    /// The tokens of a place.
+    fn at(&self, place: &Place) -> (&[Token], usize) {
+        match place {
+            Place::Code(range) => (self.tokens.code.get(range.clone()).unwrap_or(&[]), range.start),
+            Place::Preprocessor(range) => {
+                (self.tokens.preprocessor.get(range.clone()).unwrap_or(&[]), range.start)
+            }
+        }
+    }
+
+    /// The fences and names in a place, each with its token.
+    pub(crate) fn contents<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = (&'a Token, Found)> {
+        let (tokens, first) = self.at(place);
+        let in_code = matches!(place, Place::Code(_));
+        let on = move |at: usize| !(in_code && self.is_off(first + at));
+        let words = tokens.iter().enumerate().filter(move |(at, token)| token.kind == Kind::Word && on(*at));
+        words.map(move |(at, token)| (token, self.found(token, &tokens[at + 1..])))
+    }
+
+    fn found(&self, word: &Token, behind: &[Token]) -> Found {
+        let is = |at: usize, mark: u8| behind.get(at).is_some_and(|token| token.kind == Kind::Mark(mark));
+        let called = is(0, b'(') || is(0, b'!') || is(0, b':') && is(1, b':') && is(2, b'<');
+        match self.tokens.text(word) {
+            "atomic_thread_fence" | "__atomic_thread_fence" | "__c11_atomic_thread_fence" | "fence" => {
+                let order = if is(0, b'(') { self.order(&behind[1..]) } else { None };
+                Found::Fence(order.map_or(Effects::BOTH, Effects::of))
+            }
+            // What the processor does not reorder is in order behind assembly that the compiler must not move memory
+            // accesses across. Assembly that states another instruction is that.
+            "asm" | "__asm__" | "__asm" => {
+                let statement = behind.iter().take(256).take_while(|token| token.kind != Kind::Mark(b';'));
+                let mut texts = statement.map(|token| self.tokens.text(token));
+                let barrier = is(0, b'!') || texts.any(|text| text == "\"memory\"");
+                if barrier { Found::Fence(Effects::BOTH) } else { Found::Name { called: false } }
+            }
+            _ => Found::Name { called },
+        }
+    }
+
+    /// The order that an argument is, if it is just that.
+    fn order(&self, argument: &[Token]) -> Option<Order> {
+        let end = argument.iter().take(16).position(|token| token.kind == Kind::Mark(b')'))?;
+        let plain = |token: &Token| matches!(token.kind, Kind::Word | Kind::Mark(b':'));
+        let written = &argument[..end];
+        let last = written.last().filter(|_| written.iter().all(plain))?;
+        let name = self.tokens.text(last);
+        let bare = name.strip_prefix("memory_order_").or_else(|| name.strip_prefix("__ATOMIC_")).unwrap_or(name);
+        match bare {
+            "relaxed" | "Relaxed" | "RELAXED" => Some(Order::Relaxed),
+            "consume" | "CONSUME" | "acquire" | "Acquire" | "ACQUIRE" => Some(Order::Acquire),
+            "release" | "Release" | "RELEASE" => Some(Order::Release),
+            "acq_rel" | "AcqRel" | "ACQ_REL" => Some(Order::AcqRel),
+            "seq_cst" | "SeqCst" | "SEQ_CST" => Some(Order::SeqCst),
+            _ => None,
+        }
+    }
+
+    /// The tokens of lines `from` to `to`, both included.
+    pub(crate) fn lines(&self, from: u32, to: u32) -> Range<usize> {
+        let at = |line: u32| self.tokens.code.partition_point(|token| token.line < line);
+        at(from)..at(to.saturating_add(1))
+    }
+
+    /// The tokens of the function, lambda or closure that begins in a line and reaches to another at least. If several
+    /// begin there, all of them.
+    pub(crate) fn around(&self, line: u32, to: u32) -> Option<Range<usize>> {
+        let from = self.lines(line, line).start;
+        let end = |at: usize| self.behind(at).filter(|&end| self.tokens.code[end - 1].line >= to);
+        let blocks = |range: Range<usize>| range.filter(|&at| self.tokens.is(at, b'{'));
+        // The whole line, with all that begins in it.
+        let whole = self.lines(line, line);
+        let begun = blocks(whole.clone()).filter_map(|at| self.behind(at)).max();
+        if let Some(last) = begun.filter(|_| blocks(whole.clone()).any(|at| end(at).is_some())) {
+            return Some(from..last.max(whole.end));
+        }
+        // Parameters, attributes and the type of a result may be lines of their own.
+        let later = blocks(whole.end..self.lines(line, line.saturating_add(HEADER)).end);
+        match later.filter_map(end).next() {
+            Some(end) => Some(from..end),
+            // `|| fence(Acquire)`
+            None if to <= line => Some(whole),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(text: &str, language: Language) -> Items {
+        Items::new(text.to_owned(), language, &Macros::default())
+    }
+
+    fn names(items: &Items) -> Vec<&str> {
+        items.definitions.iter().map(|definition| definition.name.as_str()).collect()
+    }
+
+    fn effects(items: &Items, name: &str) -> Effects {
+        let named = items.definitions.iter().filter(|definition| definition.name == name);
+        let found = named.flat_map(|definition| items.contents(&definition.place));
+        found.fold(Effects::default(), |sum, (_, found)| match found {
+            Found::Fence(effects) => sum | effects,
+            Found::Name { .. } => sum,
+        })
+    }
+
+    const ACQUIRE: Effects = Effects { acquire: true, release: false };
+
+    #[test]
+    fn functions_of_c() {
+        let text = "int f(int a) { if (g(a)) { h(); } while (x(1)) { } return k(2); }\n\
+                    void T::m() const noexcept { }\nint d(void);\nT::T(int a) : b{a}, c(a) { n(); }\n\
+                    auto l(int a) -> int { return 0; }\nstatic __attribute__((cold)) void\nq(void)\n{ }";
+        let items = items(text, Language::C);
+        // `c(a) { … }` looks like a function.
+        assert_eq!(names(&items), ["f", "m", "T", "c", "l", "q"]);
+    }
+
+    #[test]
+    fn fences_of_c() {
+        let text = "#define R() atomic_thread_fence(memory_order_acquire)\n#define S() \\\n do { R(); } while (0)\n\
+                    void f(void) { std::atomic_thread_fence(std::memory_order::acquire); }\n\
+                    void g(memory_order o) { atomic_thread_fence(o); }\n\
+                    void s(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); atomic_signal_fence(o); }\n\
+                    #if 0\nvoid z(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }\n#endif\n\
+                    static inline void b(void) { __asm__ __volatile__(\"\" ::: \"memory\"); asm(\"nop\"); }";
+        let items = items(text, Language::C);
+        assert_eq!(effects(&items, "R"), ACQUIRE);
+        assert_eq!(effects(&items, "f"), ACQUIRE);
+        assert_eq!(effects(&items, "g"), Effects::BOTH);
+        assert_eq!(effects(&items, "s"), Effects::default());
+        assert_eq!(effects(&items, "b"), Effects::BOTH);
+        assert!(!names(&items).contains(&"z"));
+    }
+
+    #[test]
+    fn rust_has_functions_macros_and_other_names() {
+        let text = "use std::sync::atomic::fence as f;\nmod queue;\n\
+                    fn g<T: Fn() -> u8>(t: T) -> [u8; 2] where T: Copy { fence(Ordering::Acquire) }\n\
+                    macro_rules! m { () => { atomic::fence(Release) } }\n\
+                    impl<T> Drop for Guard<T> { fn drop(&mut self) { fence(Acquire); } }\ntrait A { fn n(); }";
+        let items = items(text, Language::Rust);
+        assert_eq!(names(&items), ["f", "g", "m", "Guard", "drop"]);
+        assert_eq!(items.modules, ["queue"]);
+        assert_eq!(effects(&items, "f"), Effects::BOTH);
+        assert_eq!(effects(&items, "g"), ACQUIRE);
+        assert_eq!(effects(&items, "m"), Effects { acquire: false, release: true });
+        assert_eq!(effects(&items, "Guard"), ACQUIRE);
+    }
+
+    #[test]
+    fn what_is_around_a_line() {
+        let text = "void\nf(void)\n{\n a;\n}\nint main() {\n run([&] {\n  b;\n });\n run([] { c; }, [] {\n  d;\n });\n}";
+        let items = items(text, Language::C);
+        let lines = |line, to| {
+            let range = items.around(line, to).expect("there is something");
+            (items.tokens.code[range.start].line, items.tokens.code[range.end - 1].line)
+        };
+        assert_eq!(lines(2, 4), (2, 5));
+        assert_eq!(lines(1, 4), (1, 5));
+        assert_eq!(lines(6, 9), (6, 13));
+        assert_eq!(lines(7, 8), (7, 9));
+        assert_eq!(lines(10, 11), (10, 12));
+    }
+}

@@ -1,0 +1,14 @@
+//! Source text: what it shows of fences that left no trace in the code.
+//!
+//! `lex` takes a text apart, `compiled` says what of it was not compiled, `items` what it defines, `names` follows
+//! names through all files of a program. Pure: whoever owns the file system opens the files.
+
+mod compiled;
+mod items;
+mod lex;
+mod names;
+
+pub(crate) use compiled::Macros;
+pub(crate) use items::{Effects, Found, Place, is_keyword};
+pub(crate) use lex::Language;
+pub(crate) use names::{Names, is_library};

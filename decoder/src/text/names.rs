@@ -1,0 +1,378 @@
+//! All source files of a program: which names have fences behind them.
+//!
+//! A fence that compiles to nothing may be hidden behind a name: a macro's, or that of a function that was inlined and
+//! left nothing either. So names are followed, by their text alone: `rmb` stands for everything that is called so. In
+//! Rust a method's name says little (`push`), so a function of another crate counts only if it is *thin*: nothing is
+//! left of it but its fences. One that does more leaves a trace in debug information, which then has its own text.
+//!
+//! A name that no file defines is harmless if all files could be read: then it belongs to another library, or to the
+//! compiler's own. If some could not, it may be anything.
+
+use super::compiled::Macros;
+use super::items::{Definition, Effects, Found, Items, Place, is_keyword};
+use super::lex::Language;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// The most files, and bytes of them, that are read of one program: beyond them, names may be anything.
+const MAX_FILES: usize = 20_000;
+const MAX_BYTES: usize = 256 << 20;
+
+/// Reads a file's text.
+pub(crate) type Open<'a> = dyn FnMut(&str) -> Option<String> + 'a;
+
+/// What is known of the names of a program in one language.
+#[derive(Default)]
+pub(crate) struct Names {
+    files: BTreeMap<String, Arc<Items>>,
+    /// What cannot be read, of what was asked for.
+    missing: BTreeSet<String>,
+    /// Fences behind a name, wherever it is used.
+    everywhere: HashMap<String, Effects>,
+    /// The same within one crate.
+    within: HashMap<(String, String), Effects>,
+    /// Everything that has a definition.
+    defined: HashSet<String>,
+}
+
+impl Names {
+    /// Reads the files that debug information names, and those that they lead to.
+    pub(crate) fn new(
+        language: Language,
+        listed: &BTreeSet<String>,
+        directories: &BTreeSet<String>,
+        macros: &Macros,
+        open: &mut Open<'_>,
+    ) -> Names {
+        let mut names = Names::default();
+        let mut bytes = 0;
+        let mut queue: Vec<String> = listed.iter().filter(|path| !is_library(path)).cloned().collect();
+        let roots: Vec<String> = match language {
+            Language::C => Vec::new(),
+            // A module that left no code is reached from its crate's root.
+            Language::Rust => queue.iter().flat_map(|path| roots_of(path)).collect(),
+        };
+        let mut asked: HashSet<String> = queue.iter().cloned().collect();
+        let optional: HashSet<String> = roots.into_iter().filter(|path| asked.insert(path.clone())).collect();
+        queue.extend(optional.iter().cloned());
+        while let Some(path) = queue.pop() {
+            let room = names.files.len() < MAX_FILES && bytes < MAX_BYTES;
+            let Some(text) = room.then(|| open(&path)).flatten() else {
+                if !optional.contains(&path) {
+                    names.missing.insert(path);
+                }
+                continue;
+            };
+            bytes += text.len();
+            let items = Items::new(text, language, macros);
+            let mut follow = |candidates: Vec<String>, name: &str, missing: &mut BTreeSet<String>| {
+                if candidates.iter().any(|path| asked.contains(path)) {
+                    return;
+                }
+                match candidates.iter().find(|path| open(path).is_some()) {
+                    Some(found) => {
+                        asked.insert(found.clone());
+                        queue.push(found.clone());
+                    }
+                    None => {
+                        missing.insert(name.to_owned());
+                    }
+                }
+            };
+            for include in &items.includes {
+                if is_standard(&include.path) {
+                    continue;
+                }
+                let places = include_places(&path, &include.path, include.quoted, directories);
+                if !places.iter().any(|place| is_library(place) && open_exists(place, listed)) {
+                    follow(places, &include.path, &mut names.missing);
+                }
+            }
+            for module in &items.modules {
+                // A module whose file is not there was not compiled, or has another name.
+                follow(module_places(&path, module), module, &mut BTreeSet::new());
+            }
+            names.files.insert(path, Arc::new(items));
+        }
+        names.defined =
+            names.files.values().flat_map(|items| &items.definitions).map(|it| it.name.clone()).collect();
+        names.spread(language);
+        names
+    }
+
+    /// What is known of a file.
+    pub(crate) fn file(&self, path: &str) -> Option<&Arc<Items>> {
+        self.files.get(path)
+    }
+
+    /// The first file that could not be read.
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.missing.first().map(String::as_str)
+    }
+
+    /// Follows fences from what they are in to what mentions it.
+    fn spread(&mut self, language: Language) {
+        let mut known: Vec<Effects> = Vec::new();
+        let files: Vec<(String, Arc<Items>)> =
+            self.files.iter().map(|(path, items)| (crate_of(path, language), items.clone())).collect();
+        let all = || files.iter().flat_map(|(of, items)| items.definitions.iter().map(move |it| (of, items, it)));
+        loop {
+            let mut changed = false;
+            for (number, (of, items, definition)) in all().enumerate() {
+                let found = self.effects(of, items, &definition.place, false);
+                if known.len() <= number {
+                    known.push(Effects::default());
+                }
+                if known[number] | found == known[number] {
+                    continue;
+                }
+                known[number] |= found;
+                changed = true;
+                let wide = language == Language::C || definition.is_macro || is_thin(items, definition);
+                if wide {
+                    *self.everywhere.entry(definition.name.clone()).or_default() |= found;
+                } else {
+                    *self.within.entry((of.clone(), definition.name.clone())).or_default() |= found;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    /// The effects behind a name, used in a crate.
+    fn behind(&self, of: &str, name: &str) -> Effects {
+        if self.everywhere.is_empty() && self.within.is_empty() {
+            return Effects::default();
+        }
+        let everywhere = self.everywhere.get(name).copied().unwrap_or_default();
+        let within = self.within.get(&(of.to_owned(), name.to_owned())).copied().unwrap_or_default();
+        everywhere | within
+    }
+
+    /// What the tokens of a place may do. With `careful`, names that nobody defines may be anything.
+    fn effects(&self, of: &str, items: &Items, place: &Place, careful: bool) -> Effects {
+        let mut sum = Effects::default();
+        for (token, found) in items.contents(place) {
+            match found {
+                Found::Fence(effects) => sum |= effects,
+                Found::Name { called } => {
+                    let name = items.tokens.text(token);
+                    sum |= self.behind(of, name);
+                    if careful && called && !is_keyword(name) && !self.defined.contains(name) {
+                        sum = Effects::BOTH;
+                    }
+                }
+            }
+            if sum == Effects::BOTH {
+                break;
+            }
+        }
+        sum
+    }
+
+    /// What some tokens of a file's code may do; `known` says of a name that it is harmless although no file has it.
+    pub(crate) fn effects_of(
+        &self,
+        path: &str,
+        language: Language,
+        place: &Place,
+        known: impl Fn(&str) -> bool,
+    ) -> Effects {
+        let Some(items) = self.files.get(path) else { return Effects::BOTH };
+        let of = crate_of(path, language);
+        let sum = self.effects(&of, items, place, false);
+        if self.missing.is_empty() || sum == Effects::BOTH {
+            return sum;
+        }
+        // Something could not be read: a name without a definition may be a macro of that file.
+        let unknown = items.contents(place).any(|(token, found)| {
+            let name = items.tokens.text(token);
+            matches!(found, Found::Name { called: true })
+                && !is_keyword(name)
+                && !self.defined.contains(name)
+                && !known(name)
+        });
+        if unknown { Effects::BOTH } else { sum }
+    }
+
+    /// The effects of the macros that a name may be, with all that they mention.
+    pub(crate) fn of_macro(&self, name: &str) -> Option<Effects> {
+        let is_it = |items: &&Arc<Items>| items.definitions.iter().any(|it| it.is_macro && it.name == name);
+        self.files.values().find(is_it)?;
+        Some(self.everywhere.get(name).copied().unwrap_or_default())
+    }
+
+    /// Whether a name has a definition.
+    pub(crate) fn defines(&self, name: &str) -> bool {
+        self.defined.contains(name)
+    }
+}
+
+/// Whether nothing is left of a function but its fences: it accesses no memory and calls nothing else.
+fn is_thin(items: &Items, definition: &Definition) -> bool {
+    let Place::Code(range) = &definition.place else { return true };
+    let text = |at: usize| items.tokens.code.get(at).map_or("", |token| items.tokens.text(token));
+    // The parameters and the result's type are none of what it does.
+    let open = range.clone().find(|&at| text(at) == "{").unwrap_or(range.start);
+    !(open..range.end).any(|at| match text(at) {
+        "." | "[" => true,
+        "=" => !matches!(text(at + 1), "=" | ">") && !matches!(text(at - 1), "=" | "!" | "<" | ">"),
+        _ => false,
+    })
+}
+
+/// Files of compilers' own libraries. Their fences are known: they have none that matter without an instruction, but
+/// those of Rust's `Arc`, which the order of the count stands for.
+pub(crate) fn is_library(path: &str) -> bool {
+    let rust = ["/rustc/", "/rustlib/src/", "/library/core/src/", "/library/alloc/src/", "/library/std/src/"];
+    let c = ["/include/c++/", "/lib/gcc/", "/lib/clang/", "/bits/", "/sys/"];
+    rust.iter().any(|part| path.contains(part))
+        || c.iter().any(|part| path.contains(part)) && path.starts_with("/usr/")
+        || path.strip_prefix("/usr/include/").is_some_and(is_standard)
+        || path.starts_with("/usr/lib/llvm-")
+        || path == "<built-in>"
+        || path.ends_with("/<built-in>")
+}
+
+/// Headers of the C library and the languages.
+fn is_standard(header: &str) -> bool {
+    const NAMES: &str = " aio alloca arpa/inet assert byteswap complex cpio ctype dirent dlfcn elf endian err errno \
+        error execinfo fcntl features fenv float fnmatch fts getopt glob grp iconv immintrin emmintrin xmmintrin \
+        x86intrin smmintrin tmmintrin nmmintrin pmmintrin wmmintrin cpuid inttypes iso646 langinfo libgen libintl \
+        limits link linux/futex linux/membarrier linux/types linux/unistd locale malloc math memory mqueue net/if \
+        netdb netinet/in netinet/tcp nl_types omp poll printf pthread pwd regex sched search semaphore setjmp \
+        signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings \
+        sysexits syslog termios tgmath threads time uchar ucontext unistd utime values wait wchar wctype ";
+    let header = header.trim_start_matches("x86_64-linux-gnu/");
+    if let Some(name) = header.strip_suffix(".h") {
+        return NAMES.contains(&format!(" {name} ")) || name.starts_with("sys/") || name.starts_with("bits/");
+    }
+    // C++'s have no suffix; one with a directory is a project's, or an extension's.
+    !header.contains('.') && (!header.contains('/') || header.starts_with("experimental/"))
+}
+
+/// Where an included file may be.
+fn include_places(from: &str, path: &str, quoted: bool, directories: &BTreeSet<String>) -> Vec<String> {
+    let mut places = Vec::new();
+    if path.starts_with('/') {
+        return vec![path.to_owned()];
+    }
+    let beside = from.rsplit_once('/').map_or("", |(directory, _)| directory);
+    if quoted {
+        places.push(format!("{beside}/{path}"));
+    }
+    places.extend(directories.iter().map(|directory| format!("{}/{path}", directory.trim_end_matches('/'))));
+    // A directory above the file: `-I.` with `#include <project/part/header.h>`.
+    let mut above = beside;
+    while let Some((directory, _)) = above.rsplit_once('/') {
+        places.push(format!("{directory}/{path}"));
+        places.push(format!("{directory}/include/{path}"));
+        above = directory;
+    }
+    places.extend(["/usr/include/", "/usr/include/x86_64-linux-gnu/", "/usr/local/include/"].map(|root| {
+        format!("{root}{path}")
+    }));
+    places
+}
+
+fn open_exists(place: &str, listed: &BTreeSet<String>) -> bool {
+    listed.contains(place)
+}
+
+/// Where a module of Rust that is declared in a file may be.
+fn module_places(from: &str, module: &str) -> Vec<String> {
+    let (directory, file) = from.rsplit_once('/').unwrap_or(("", from));
+    let stem = file.strip_suffix(".rs").unwrap_or(file);
+    let below = match stem {
+        "lib" | "main" | "mod" => directory.to_owned(),
+        _ => format!("{directory}/{stem}"),
+    };
+    let mut places = vec![format!("{below}/{module}.rs"), format!("{below}/{module}/mod.rs")];
+    // Roots have any name (`tests/a.rs`): their modules are beside them.
+    places.extend([format!("{directory}/{module}.rs"), format!("{directory}/{module}/mod.rs")]);
+    places
+}
+
+/// Where the root of a file's crate may be.
+fn roots_of(path: &str) -> Vec<String> {
+    let Some(at) = path.rfind("/src/") else { return Vec::new() };
+    ["lib.rs", "main.rs"].map(|name| format!("{}/src/{name}", &path[..at])).into()
+}
+
+/// What a file belongs to: in C everything is one.
+fn crate_of(path: &str, language: Language) -> String {
+    match language {
+        Language::C => String::new(),
+        Language::Rust => {
+            let end = path.rfind("/src/").or_else(|| path.rfind('/')).unwrap_or(0);
+            path[..end].to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(language: Language, files: &[(&str, &str)], listed: &[&str]) -> Names {
+        let listed = listed.iter().map(|path| (*path).to_owned()).collect();
+        let mut open = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        Names::new(language, &listed, &BTreeSet::new(), &Macros::default(), &mut open)
+    }
+
+    const ACQUIRE: Effects = Effects { acquire: true, release: false };
+    const RELEASE: Effects = Effects { acquire: false, release: true };
+
+    fn of(names: &Names, path: &str, language: Language) -> Effects {
+        let items = names.file(path).expect("it was read");
+        let place = Place::Code(0..items.tokens.code.len());
+        names.effects_of(path, language, &place, |name| name == "printf")
+    }
+
+    #[test]
+    fn names_lead_to_fences_through_headers() {
+        let files = [
+            ("/p/a.c", "#include \"b.h\"\n#include <stdio.h>\nint main(void) { SYNC(); printf(1); }"),
+            ("/p/b.h", "#include \"c/d.h\"\n#define SYNC() rmb()"),
+            ("/p/c/d.h", "static inline void rmb(void) { atomic_thread_fence(memory_order_acquire); }"),
+        ];
+        let all = names(Language::C, &files, &["/p/a.c"]);
+        assert_eq!(all.missing(), None);
+        assert_eq!(of(&all, "/p/a.c", Language::C), ACQUIRE);
+        assert_eq!(all.of_macro("SYNC"), Some(ACQUIRE));
+        let some = names(Language::C, &files[..2], &["/p/a.c"]);
+        assert_eq!(some.missing(), Some("c/d.h"));
+        assert_eq!(of(&some, "/p/a.c", Language::C), Effects::default(), "both names are known");
+        let one = names(Language::C, &files[..1], &["/p/a.c"]);
+        assert_eq!(of(&one, "/p/a.c", Language::C), Effects::BOTH, "SYNC may be anything");
+    }
+
+    #[test]
+    fn crates_keep_their_methods_and_share_what_is_thin() {
+        let files = [
+            ("/a/src/lib.rs", "mod q; pub fn wmb() { fence(Release) }"),
+            ("/a/src/q.rs", "impl Q { fn push(&self) { self.x.store(1); fence(Acquire); } fn two(&self) { self.push() } }"),
+            ("/b/src/main.rs", "fn main() { v.push(1); }"),
+            ("/b/src/t.rs", "fn t() { a::wmb(); }"),
+        ];
+        let all = names(Language::Rust, &files, &["/a/src/q.rs", "/b/src/main.rs", "/b/src/t.rs"]);
+        assert_eq!(of(&all, "/b/src/main.rs", Language::Rust), Effects::default());
+        assert_eq!(of(&all, "/b/src/t.rs", Language::Rust), RELEASE);
+        assert_eq!(of(&all, "/a/src/q.rs", Language::Rust), ACQUIRE);
+    }
+
+    #[test]
+    fn headers_of_compilers_are_left_alone() {
+        for header in ["stdio.h", "vector", "sys/types.h", "pthread.h"] {
+            assert!(is_standard(header), "{header}");
+        }
+        for header in ["boost/atomic.hpp", "ck_pr.h", "urcu/system.h", "a.h"] {
+            assert!(!is_standard(header), "{header}");
+        }
+        assert!(is_library("/usr/include/c++/12/bits/shared_ptr_base.h"));
+        assert!(is_library("/usr/src/rustc-1.96.0/library/alloc/src/sync.rs"));
+        assert!(!is_library("/usr/include/boost/atomic/fences.hpp"));
+    }
+}
