@@ -185,8 +185,7 @@ fn a_fence_of_c_without_code_is_found_by_its_text() {
         let Some(path) = build(compiler, &["-O2", "-std=c11"], C, "fence.c") else { continue };
         let image = Image::parse(Arc::from(std::fs::read(&path).expect("just built"))).expect("an image");
         let debug = Debug::new(&image, Arc::new(Host));
-        let (found, lost) = Orders::new(&image, &debug, Options::default()).empty_fences(&effects::effect);
-        assert!(lost.is_empty(), "{compiler}: {lost:?}");
+        let found = Orders::new(&image, &debug, Options::default()).empty_fences(&effects::effect);
         assert_eq!(found.len(), 1, "{compiler}: {found:?}");
         assert_eq!(found[0].info.order, Some(Order::Release), "{compiler}");
         let next =

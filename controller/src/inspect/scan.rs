@@ -139,6 +139,14 @@ pub(super) fn scan(options: &InspectOptions, image: &Image, mut debug: Debug, ru
     };
     scan.fences(&mut debug);
     scan.sweep(&mut debug);
+    let view = scan.view(&debug);
+    let unread = view.orders.unread_source().map(|file| {
+        format!(
+            "{file} cannot be read: where fences may be hidden because of that, accesses acquire and release \
+             (\"strengthened\")"
+        )
+    });
+    scan.warnings.extend(unread);
     scan.warnings.extend(debug.absent().iter().map(ToString::to_string));
     if let Some(function) = options.function.as_ref().filter(|_| !scan.seen) {
         scan.warnings.insert(format!("no function '{function}' with anything to list"));

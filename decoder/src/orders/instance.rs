@@ -231,13 +231,11 @@ pub(crate) fn is_rust(unit: &Unit) -> bool {
     unit.language == Some(gimli::DW_LANG_Rust)
 }
 
-/// Whether a unit is written in C or C++, or does not say: the only languages whose statements tell what is plain.
-pub(crate) fn is_c(unit: &Unit) -> bool {
-    use gimli::{DW_LANG_C, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11};
-    use gimli::{DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20};
-    use gimli::{DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DwLang};
-    // C23 and C++23 have numbers since, and no names in gimli yet.
-    let c = [DW_LANG_C, DW_LANG_C89, DW_LANG_C99, DW_LANG_C11, DW_LANG_C17, DwLang(0x3e)];
+/// Whether a unit is written in C++.
+pub(crate) fn is_cpp(unit: &Unit) -> bool {
+    use gimli::{DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11};
+    use gimli::{DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DwLang};
+    // C++23 has a number since, and no name in gimli yet; so has C23.
     let cpp = [
         DW_LANG_C_plus_plus,
         DW_LANG_C_plus_plus_03,
@@ -247,7 +245,14 @@ pub(crate) fn is_c(unit: &Unit) -> bool {
         DW_LANG_C_plus_plus_20,
         DwLang(0x3a),
     ];
-    unit.language.is_none_or(|language| c.contains(&language) || cpp.contains(&language))
+    unit.language.is_some_and(|language| cpp.contains(&language))
+}
+
+/// Whether a unit is written in C or C++, or does not say: the only languages whose statements tell what is plain.
+pub(crate) fn is_c(unit: &Unit) -> bool {
+    use gimli::{DW_LANG_C, DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DwLang};
+    let c = [DW_LANG_C, DW_LANG_C89, DW_LANG_C99, DW_LANG_C11, DW_LANG_C17, DwLang(0x3e)];
+    unit.language.is_none_or(|language| c.contains(&language)) || is_cpp(unit)
 }
 
 impl Argument {

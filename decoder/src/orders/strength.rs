@@ -12,7 +12,7 @@
 //! else, so one too many loses behaviour and invents none. What has become of an order so is *strengthened*.
 
 use super::info::{OrderInfo, Source};
-use super::instance::is_rust;
+use super::instance::{is_cpp, is_rust};
 use super::{Decode, Orders, stronger};
 use crate::debug::{SourceLine, Unit};
 use crate::effect::{AccessKind, Arch, Flow};
@@ -54,6 +54,12 @@ impl Orders<'_> {
         }
     }
 
+    /// The first source file that was asked for and cannot be read: names that it may define have fences behind them.
+    pub fn unread_source(&self) -> Option<&str> {
+        let names = [self.kept.0.names_of_c.get(), self.kept.0.names_of_rust.get()];
+        names.into_iter().flatten().find_map(Names::missing)
+    }
+
     /// What fences without a place may do in the function that an instruction belongs to.
     pub(super) fn strength(&self, pc: u64) -> Effects {
         if self.image.arch() != Arch::X86_64 {
@@ -92,6 +98,9 @@ impl Orders<'_> {
         if is_library(&declared.file) {
             return Effects::default();
         }
+        if leaves_entries(unit) {
+            return Effects::default();
+        }
         let names = self.names(language);
         let Some(items) = names.file(&declared.file) else { return Effects::BOTH };
         // Rows tell, where there are any.
@@ -111,6 +120,9 @@ impl Orders<'_> {
         let mut own = rows.filter(|row| row.line != 0 && unit.chain_in(root, row.addr).first() == Some(&node));
         let path = own.next().and_then(|row| unit.line_file(row.file?));
         let Some(path) = path.filter(|path| !is_library(path)) else { return Effects::default() };
+        if leaves_entries(unit) {
+            return Effects::default();
+        }
         let names = self.names(language);
         let Some(items) = names.file(&path) else { return Effects::BOTH };
         if unit.rows_for_fences {
@@ -202,6 +214,13 @@ impl Orders<'_> {
         }
         points
     }
+}
+
+/// Whether fences of a unit have entries of their own: `std::atomic_thread_fence` is a function, and its inlined call is
+/// kept without code. (A C++ program may use C's builtin instead. Where text can be read, its row tells; where not, such
+/// a program uses the builtins for its accesses, too, and their orders are then unknown, and as strong as they can be.)
+fn leaves_entries(unit: &Unit) -> bool {
+    unit.rows_for_fences && is_cpp(unit)
 }
 
 /// An order with the effects of a fence beside it: behind a load, before a store.

@@ -226,7 +226,7 @@ fn is_thin(items: &Items, definition: &Definition) -> bool {
 /// Files of compilers' own libraries. Their fences are known: they have none that matter without an instruction, but
 /// those of Rust's `Arc`, which the order of the count stands for.
 pub(crate) fn is_library(path: &str) -> bool {
-    let rust = ["/rustc/", "/rustlib/src/", "/library/core/src/", "/library/alloc/src/", "/library/std/src/"];
+    let rust = ["/rustc/", "/rustlib/src/", "/rust/deps/", "/usr/src/rustc-"];
     let c = ["/include/c++/", "/lib/gcc/", "/lib/clang/", "/bits/", "/sys/"];
     rust.iter().any(|part| path.contains(part))
         || c.iter().any(|part| path.contains(part)) && path.starts_with("/usr/")
