@@ -1,6 +1,7 @@
 //! Where engines come from. Everything above the engines is generic over [`Launch`], so that tests can bring an engine
 //! of their own; [`Real`] is the one place where the real ones are made.
 
+use crate::engine::evidence::Evidence;
 use crate::engine::gate::GateEngine;
 use crate::engine::step::StepEngine;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
@@ -61,6 +62,13 @@ impl Engine for RealEngine {
         match self {
             RealEngine::Step(engine) => engine.allow_shortcuts(allowed),
             RealEngine::Gate(engine) => engine.allow_shortcuts(allowed),
+        }
+    }
+
+    fn evidence(&mut self) -> Vec<Evidence> {
+        match self {
+            RealEngine::Step(engine) => engine.evidence(),
+            RealEngine::Gate(engine) => engine.evidence(),
         }
     }
 }

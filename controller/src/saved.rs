@@ -241,7 +241,7 @@ impl Saved {
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
         let rules = Rules { expect_exit: self.expect_exit, races };
         let (max_events, mo_insertion) = (self.max_events, self.mo_insertion);
-        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
+        Ok(Setup { target, program, engine, rules, because: "as recorded", max_events, mo_insertion })
     }
 
     /// Whether the dynamic linker's cache is another than the recorded one.

@@ -34,6 +34,11 @@ impl<'a> Merger<'a> {
         self.campaign.executions += 1;
         self.campaign.events += ran.events;
         self.campaign.parameters = Some(ran.planned.parameters);
+        self.campaign.ledger.add(ran.evidence);
+        self.campaign
+            .ledger
+            .modules
+            .extend(ran.modules.into_iter().map(|module| (module.path, module.managed)));
         for warning in ran.warnings {
             if !self.campaign.warnings.contains(&warning) {
                 self.campaign.warnings.push(warning);

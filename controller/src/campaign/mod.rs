@@ -20,6 +20,7 @@ mod verify;
 pub(crate) use verify::Difference;
 
 use crate::bug::Bug;
+use crate::engine::evidence::Ledger;
 use crate::launch::Launch;
 use crate::saved;
 use merge::Merger;
@@ -102,6 +103,8 @@ pub(crate) struct Campaign {
     /// Of the last execution.
     pub(crate) parameters: Option<Parameters>,
     pub(crate) warnings: Vec<String>,
+    /// What the orders of the program's accesses are known by.
+    pub(crate) ledger: Ledger,
     pub(crate) stop: Stop,
     pub(crate) failure: Option<Failure>,
 }
@@ -134,6 +137,7 @@ pub(crate) fn run<L: Launch>(
         more_possible: false,
         parameters: None,
         warnings: Vec::new(),
+        ledger: Ledger::default(),
         stop: Stop::Failed,
         failure: None,
     };

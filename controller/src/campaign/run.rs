@@ -3,6 +3,7 @@
 use super::judge::{Defect, Ended, Known, Occurrence, judge};
 use super::setup::Setup;
 use super::verify::{self, Difference};
+use crate::engine::evidence::Evidence;
 use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::plan::Planned;
@@ -23,6 +24,9 @@ pub(crate) struct Ran {
     /// The choices, if some occurrence has details.
     pub(crate) recorded: Option<(Recording, Vec<ModuleInfo>)>,
     pub(crate) warnings: Vec<String>,
+    /// What is new of what the program's orders are known by, and the files that its code is in, if there is anything.
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) modules: Vec<ModuleInfo>,
 }
 
 /// Why there is no execution.
@@ -83,6 +87,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         let details = occurrences.iter().any(|occurrence| occurrence.detail.is_some());
         let recorded = details.then(|| (machine.strategy().recording().clone(), self.engine.modules()));
         let (steps, communications) = machine.counts();
+        let evidence = self.engine.evidence();
+        let modules =
+            if evidence.is_empty() && planned.index > 0 { Vec::new() } else { self.engine.modules() };
         Ok(Ran {
             planned,
             events: machine.events(),
@@ -92,6 +99,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             occurrences,
             recorded,
             warnings: outcome.warnings,
+            evidence,
+            modules,
         })
     }
 

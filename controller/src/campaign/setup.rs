@@ -23,6 +23,8 @@ pub(crate) struct Setup {
     pub(crate) program: Program,
     pub(crate) engine: EngineOptions,
     pub(crate) rules: Rules,
+    /// Why this model.
+    pub(crate) because: &'static str,
     pub(crate) max_events: u64,
     /// Whether stores may overtake others in modification order (c11).
     pub(crate) mo_insertion: bool,
@@ -43,8 +45,12 @@ impl Setup {
         saved::check_directory(&options.out).map_err(input)?;
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
         let stdin = options.stdin.as_deref().map(standard_input).transpose().map_err(input)?;
+        let (model, because) = match options.model {
+            Some(model) => (model, "asked for"),
+            None => usual_model(&target, orders.is_some()),
+        };
         let engine = EngineOptions {
-            model: options.model.unwrap_or_else(|| usual_model(&target, orders.is_some())),
+            model,
             unsure_is_plain: options.races == Races::On,
             assume: options.assume,
             orders,
@@ -65,7 +71,7 @@ impl Setup {
         };
         let rules = Rules { expect_exit: options.expect_exit, races: options.races };
         let (max_events, mo_insertion) = (options.max_events, options.mo_insertion);
-        Ok(Setup { target, program, engine, rules, max_events, mo_insertion })
+        Ok(Setup { target, program, engine, rules, because, max_events, mo_insertion })
     }
 
     /// How machines are configured.
@@ -88,11 +94,12 @@ impl Setup {
 
 /// The model if none was asked for: c11 where the program's memory orders are known, tso elsewhere. AArch64's
 /// instructions state them; of x86-64 programs, debug information or the user can.
-fn usual_model(target: &Target, stated: bool) -> ModelKind {
-    if stated || target.arch != "x86_64" || target::has_debug_information(&target.path) {
-        ModelKind::C11
-    } else {
-        ModelKind::Tso
+fn usual_model(target: &Target, stated: bool) -> (ModelKind, &'static str) {
+    match target.arch {
+        _ if stated => (ModelKind::C11, "orders stated by --orders"),
+        "x86_64" if target::has_debug_information(&target.path) => (ModelKind::C11, "orders known"),
+        "x86_64" => (ModelKind::Tso, "no debug information"),
+        _ => (ModelKind::C11, "orders known"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! An engine for tests: runs a litmus program on the model's `sim`, and pretends that it is a process. A condition that
 //! holds at the end is a failed assertion.
 
+use super::evidence::Evidence;
 use super::journal::{Journal, Observation, Observed};
 use super::{
     End, Engine, EngineError, EngineOptions, Location, ModuleInfo, Outcome, Program, SiteInfo, Sites,
@@ -120,6 +121,10 @@ impl Engine for FakeEngine<'_> {
 
     /// There are none.
     fn allow_shortcuts(&mut self, _allowed: bool) {}
+
+    fn evidence(&mut self) -> Vec<Evidence> {
+        Vec::new()
+    }
 }
 
 impl FakeEngine<'_> {

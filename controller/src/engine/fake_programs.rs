@@ -92,6 +92,7 @@ impl Drop for Directory {
 pub(crate) fn setup(model: ModelKind) -> Setup {
     let path = PathBuf::from("/opt/fake");
     Setup {
+        because: "asked for",
         target: Target { path: path.clone(), arch: "x86_64", build_id: "1234".to_string() },
         program: Program {
             name: path.clone().into(),

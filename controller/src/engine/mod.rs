@@ -8,6 +8,7 @@ mod calls;
 mod channels;
 mod copies;
 mod ending;
+pub(crate) mod evidence;
 mod execution;
 #[cfg(test)]
 pub(crate) mod fake;
@@ -35,6 +36,7 @@ mod world;
 
 pub(crate) use syscalls::name as syscall_name;
 
+use evidence::Evidence;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,6 +106,9 @@ pub(crate) trait Engine: Sites {
     /// Whether the next executions may do things in a quicker way than the program itself would. They are the same
     /// either way, and `--verify` checks that.
     fn allow_shortcuts(&mut self, allowed: bool);
+
+    /// What the orders and fences of code are known by that threads have met since this was asked last.
+    fn evidence(&mut self) -> Vec<Evidence>;
 }
 
 /// Tells where in the code a [`Site`] is. Sites stay valid as long as the engine lives, and the same place and

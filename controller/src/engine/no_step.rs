@@ -1,6 +1,7 @@
 //! In the place of the step engine on machines that do not run x86-64's programs.
 
 use super::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
+use crate::engine::evidence::Evidence;
 use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::Site;
@@ -24,6 +25,10 @@ impl Engine for StepEngine {
     }
 
     fn allow_shortcuts(&mut self, _: bool) {
+        match *self {}
+    }
+
+    fn evidence(&mut self) -> Vec<Evidence> {
         match *self {}
     }
 }

@@ -8,7 +8,7 @@ use crate::cli::Shown;
 use crate::engine::Location;
 use crate::text::{Printable, shell_word};
 use std::fmt::{self, Write as _};
-use wmtrace_model::op::ThreadId;
+use wmtrace_model::op::{ModelKind, ThreadId};
 use wmtrace_model::strategy::StrategyKind;
 
 /// Frames of a stack, lines of output, and events of a thread that are shown without `-v`.
@@ -84,9 +84,35 @@ impl Human {
             report.rate(),
             report.events_each(),
         )?;
+        self.checked(report)?;
         if report.verified && report.difference.is_none() && report.executions > 0 {
             writeln!(self.out, "  each execution was run twice, and was the same both times")?;
         }
+        Ok(())
+    }
+
+    /// What the verdict is worth.
+    fn checked(&mut self, report: &CampaignReport) -> fmt::Result {
+        if report.ledger.modules.is_empty() || report.model != ModelKind::C11 {
+            return Ok(());
+        }
+        let (orders, fences) = (report.ledger.tally(false), report.ledger.tally(true));
+        let all = orders.known + orders.policy + orders.strengthened;
+        let races = if report.races { "races were looked for" } else { "races were not looked for" };
+        write!(self.out, "  {races}; orders known of {} of {all} atomic accesses", orders.known)?;
+        let strengthened = orders.strengthened + fences.strengthened;
+        if fences.known > 0 {
+            write!(self.out, ", {} without an instruction placed", plural(fences.known, "fence"))?;
+        }
+        if strengthened > 0 {
+            write!(
+                self.out,
+                "\n  strengthened: {} and {} of fences (fences may be there that left no trace: behaviour may be missed)",
+                plural(orders.strengthened, "order"),
+                plural(fences.strengthened, "place"),
+            )?;
+        }
+        self.out.push('\n');
         Ok(())
     }
 
@@ -200,4 +226,9 @@ impl Human {
 /// A number of executions, in words.
 fn executions(count: u64) -> String {
     format!("{count} execution{}", if count == 1 { "" } else { "s" })
+}
+
+/// `1 fence`, `2 fences`.
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -39,6 +39,7 @@ pub(super) fn report(report: &CampaignReport) -> Value {
         "elapsed_s": rounded(report.elapsed.as_secs_f64()),
         "executions_per_s": rounded(report.rate()),
         "events_per_execution": rounded(report.events_each()),
+        "checked": checked(report),
         "bugs": report.bugs.iter().map(bug).collect::<Vec<_>>(),
         "unsupported": report.unsupported,
         "warnings": warnings,
@@ -94,6 +95,23 @@ fn possible_race(bug: &Bug) -> Value {
         "count": bug.count,
         "first_execution": bug.first_execution,
         "sites": bug.detail.sides.iter().map(site).collect::<Vec<_>>(),
+    })
+}
+
+/// What a verdict is worth: what was looked at, and what of it is known.
+fn checked(report: &CampaignReport) -> Value {
+    let (orders, fences) = (report.ledger.tally(false), report.ledger.tally(true));
+    let module = |(path, managed): (&String, &bool)| {
+        let known = if report.ledger.is_known(path) && *managed { "known" } else { "unknown" };
+        json!({"path": path, "managed": managed, "orders": known})
+    };
+    json!({
+        "model": report.model.name(),
+        "because": report.because,
+        "races": report.races,
+        "orders": {"known": orders.known, "policy": orders.policy, "strengthened": orders.strengthened},
+        "fences": {"placed": fences.known, "strengthened": fences.strengthened},
+        "modules": report.ledger.modules.iter().map(module).collect::<Vec<_>>(),
     })
 }
 

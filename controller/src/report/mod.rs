@@ -13,8 +13,9 @@ use crate::bug::Bug;
 use crate::campaign::run::Failure;
 use crate::campaign::setup::Setup;
 use crate::campaign::{Campaign, Difference, Order, Stop};
-use crate::cli::{ReportFormat, Shown, TestOptions};
+use crate::cli::{Races, ReportFormat, Shown, TestOptions};
 use crate::engine::EngineError;
+use crate::engine::evidence::Ledger;
 use crate::exit::Exit;
 use crate::replay::Refused;
 use crate::target::TargetError;
@@ -41,6 +42,12 @@ pub(crate) struct CampaignReport {
     pub(crate) arch: &'static str,
     pub(crate) engine: &'static str,
     pub(crate) model: ModelKind,
+    /// Why this model.
+    pub(crate) because: &'static str,
+    /// Whether races were looked for.
+    pub(crate) races: bool,
+    /// What the program's orders are known by.
+    pub(crate) ledger: Ledger,
     pub(crate) strategy: String,
     /// Whether nobody asked for one depth, and several were tried.
     pub(crate) depth_schedule: bool,
@@ -74,7 +81,8 @@ impl CampaignReport {
     pub(crate) fn new(setup: &Setup, order: &Order, engine: &'static str) -> CampaignReport {
         let (path, args) = (setup.program.path.as_os_str(), &setup.program.args);
         let report = CampaignReport::of(path, args, setup.engine.model, order, engine);
-        CampaignReport { arch: setup.target.arch, ..report }
+        let races = setup.engine.model == ModelKind::C11 && setup.rules.races != Races::Off;
+        CampaignReport { arch: setup.target.arch, because: setup.because, races, ..report }
     }
 
     /// The report of a campaign that cannot begin.
@@ -110,6 +118,9 @@ impl CampaignReport {
             arch: "unknown",
             engine,
             model,
+            because: "",
+            races: false,
+            ledger: Ledger::default(),
             strategy: order.strategy.name().to_string(),
             depth_schedule: order.depth.is_none(),
             depth: order.depth.unwrap_or(0),
@@ -136,6 +147,7 @@ impl CampaignReport {
     /// Adds what a campaign found in this time.
     pub(crate) fn add(&mut self, campaign: Campaign, elapsed: Duration) {
         self.model = campaign.model;
+        self.ledger = campaign.ledger;
         self.executions = campaign.executions;
         self.buggy = campaign.buggy;
         self.events = campaign.events;

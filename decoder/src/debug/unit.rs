@@ -250,9 +250,9 @@ pub(crate) fn text(bytes: &Bytes) -> String {
 /// Whether a compiler gives every fence a row of its own, as GCC and LLVM up to 14 do, at the place that it has in the
 /// code. Later LLVM leaves nothing.
 fn gives_rows(producer: &str) -> bool {
-    let clang = producer.split_once("clang version ").and_then(|(_, version)| {
-        version.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
-    });
+    let clang = producer
+        .split_once("clang version ")
+        .and_then(|(_, version)| version.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
     producer.starts_with("GNU ") || clang.is_some_and(|version| version <= 14)
 }
 

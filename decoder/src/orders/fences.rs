@@ -76,7 +76,8 @@ impl Orders<'_> {
         found.sort_by_key(|fence| fence.pc);
         // One that has an entry has a row, too.
         found.dedup_by(|next, first| {
-            (next.pc, next.info.order) == (first.pc, first.info.order) && next.instructions == first.instructions
+            (next.pc, next.info.order) == (first.pc, first.info.order)
+                && next.instructions == first.instructions
         });
         found
     }

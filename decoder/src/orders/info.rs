@@ -208,7 +208,8 @@ impl OrderInfo {
     /// An order that a thread has told, as strong as it has to be.
     pub fn with_strength(&self, order: Order, failure: Option<Order>) -> (Order, Option<Order>) {
         let Some(more) = self.strengthened else { return (order, failure) };
-        let failure = failure.map(|failure| if more.acquires() { stronger(failure, Order::Acquire) } else { failure });
+        let failure =
+            failure.map(|failure| if more.acquires() { stronger(failure, Order::Acquire) } else { failure });
         (stronger(order, more), failure)
     }
 

@@ -65,7 +65,9 @@ impl Orders<'_> {
         if self.image.arch() != Arch::X86_64 {
             return Effects::default();
         }
-        let Some((unit, chain)) = self.debug.chain(pc) else { return Effects::BOTH };
+        let Some((unit, chain)) = self.debug.chain(pc) else {
+            return if self.is_linkers(pc) { Effects::default() } else { Effects::BOTH };
+        };
         let Some(&root) = chain.last() else { return Effects::BOTH };
         let key = unit.nodes[root as usize].ranges.first().map_or(pc, |range| range.0);
         let known = self.kept.0.functions_known.effects.lock();
@@ -76,6 +78,25 @@ impl Orders<'_> {
         let known = self.kept.0.functions_known.effects.lock();
         known.unwrap_or_else(std::sync::PoisonError::into_inner).insert(key, found);
         found
+    }
+
+    /// Whether an instruction is none of the program's own: stubs of the linker's, and what compilers link to every program
+    /// to start and end it. There are no fences in it.
+    pub fn is_linkers(&self, pc: u64) -> bool {
+        const SECTIONS: [&str; 5] = [".init", ".fini", ".plt", ".plt.got", ".plt.sec"];
+        const FUNCTIONS: [&str; 8] = [
+            "_start",
+            "_init",
+            "_fini",
+            "deregister_tm_clones",
+            "register_tm_clones",
+            "__do_global_dtors_aux",
+            "frame_dummy",
+            "_dl_relocate_static_pie",
+        ];
+        let at = self.image.code().iter().find(|code| (code.addr..code.end()).contains(&pc));
+        let named = || self.image.symbol_at(pc).is_some_and(|symbol| FUNCTIONS.contains(&symbol.name.as_str()));
+        at.is_some_and(|code| SECTIONS.contains(&code.name.as_str())) || named()
     }
 
     fn strength_of(&self, unit: &Unit, root: u32) -> Effects {
@@ -109,7 +130,8 @@ impl Orders<'_> {
         }
         let to = self.last_line(unit, root, node, &declared);
         let Some(range) = items.around(declared.line, to) else { return Effects::BOTH };
-        names.effects_of(&declared.file, language, &Place::Code(range), |name| self.functions().contains(name))
+        names
+            .effects_of(&declared.file, language, &Place::Code(range), |name| self.functions().contains(name))
     }
 
     /// The same where nobody says in which line the function begins: line tables alone (`-g1`), or the compiler made it
@@ -117,7 +139,8 @@ impl Orders<'_> {
     fn strength_by_file(&self, unit: &Unit, root: u32, node: u32, language: Language) -> Effects {
         let ranges = unit.nodes[node as usize].ranges.iter();
         let rows = ranges.flat_map(|&(start, end)| unit.lines().within(start, end));
-        let mut own = rows.filter(|row| row.line != 0 && unit.chain_in(root, row.addr).first() == Some(&node));
+        let mut own =
+            rows.filter(|row| row.line != 0 && unit.chain_in(root, row.addr).first() == Some(&node));
         let path = own.next().and_then(|row| unit.line_file(row.file?));
         let Some(path) = path.filter(|path| !is_library(path)) else { return Effects::default() };
         if leaves_entries(unit) {
@@ -155,7 +178,9 @@ impl Orders<'_> {
     /// The order of an access with the effects of fences whose place nobody knows.
     pub(super) fn strengthened(&self, pc: u64, kind: AccessKind, info: OrderInfo) -> OrderInfo {
         // A user's word counts; what nobody states is as strong as it can be.
-        if matches!(info.from, Source::File | Source::Policy | Source::Isa) || self.image.arch() != Arch::X86_64 {
+        if matches!(info.from, Source::File | Source::Policy | Source::Isa)
+            || self.image.arch() != Arch::X86_64
+        {
             return info;
         }
         let lacks = |order: Order| order != Order::SeqCst && order != Order::AcqRel;

@@ -20,13 +20,42 @@ pub(crate) struct Macros {
 
 /// What every compiler for this system defines, and what none does.
 const ALWAYS: [&str; 10] = [
-    "__x86_64__", "__x86_64", "__amd64__", "__linux__", "__linux", "__unix__", "__unix", "__ELF__", "__LP64__",
+    "__x86_64__",
+    "__x86_64",
+    "__amd64__",
+    "__linux__",
+    "__linux",
+    "__unix__",
+    "__unix",
+    "__ELF__",
+    "__LP64__",
     "__GNUC__",
 ];
 const NEVER: [&str; 24] = [
-    "_WIN32", "_WIN64", "WIN32", "__WIN32__", "__CYGWIN__", "__MINGW32__", "_MSC_VER", "__APPLE__", "__MACH__",
-    "__aarch64__", "__arm__", "__i386__", "_M_IX86", "_M_X64", "_M_ARM64", "__powerpc__", "__powerpc64__", "__mips__",
-    "__sparc__", "__s390__", "__FreeBSD__", "__OpenBSD__", "__sun", "__riscv",
+    "_WIN32",
+    "_WIN64",
+    "WIN32",
+    "__WIN32__",
+    "__CYGWIN__",
+    "__MINGW32__",
+    "_MSC_VER",
+    "__APPLE__",
+    "__MACH__",
+    "__aarch64__",
+    "__arm__",
+    "__i386__",
+    "_M_IX86",
+    "_M_X64",
+    "_M_ARM64",
+    "__powerpc__",
+    "__powerpc64__",
+    "__mips__",
+    "__sparc__",
+    "__s390__",
+    "__FreeBSD__",
+    "__OpenBSD__",
+    "__sun",
+    "__riscv",
 ];
 
 /// The tokens of code that were not compiled, as ranges, and the lines of directives that were not looked at.

@@ -111,9 +111,36 @@ const HEADER: u32 = 32;
 
 /// Words that look like calls.
 const KEYWORDS: [&str; 30] = [
-    "if", "while", "for", "switch", "return", "sizeof", "catch", "alignof", "_Alignof", "decltype", "static_assert",
-    "_Static_assert", "noexcept", "throw", "defined", "__attribute__", "__attribute", "requires", "case", "constexpr",
-    "alignas", "typeof", "__typeof__", "match", "fn", "in", "else", "do", "new", "delete",
+    "if",
+    "while",
+    "for",
+    "switch",
+    "return",
+    "sizeof",
+    "catch",
+    "alignof",
+    "_Alignof",
+    "decltype",
+    "static_assert",
+    "_Static_assert",
+    "noexcept",
+    "throw",
+    "defined",
+    "__attribute__",
+    "__attribute",
+    "requires",
+    "case",
+    "constexpr",
+    "alignas",
+    "typeof",
+    "__typeof__",
+    "match",
+    "fn",
+    "in",
+    "else",
+    "do",
+    "new",
+    "delete",
 ];
 
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -266,9 +293,8 @@ impl Items {
     /// A type: what its members are. What its functions do is theirs, but for those without a name.
     fn type_of_c(&self, at: usize) -> Option<(String, Range<usize>)> {
         let name = self.tokens.word(at + 1)?;
-        let open = (at + 2..self.tokens.code.len().min(at + 64)).find(|&at| {
-            self.tokens.is(at, b'{') || self.tokens.is(at, b';') || self.tokens.is(at, b'(')
-        })?;
+        let open = (at + 2..self.tokens.code.len().min(at + 64))
+            .find(|&at| self.tokens.is(at, b'{') || self.tokens.is(at, b';') || self.tokens.is(at, b'('))?;
         if !self.tokens.is(open, b'{') {
             return None;
         }
@@ -380,7 +406,8 @@ impl Items {
         let written = &argument[..end];
         let last = written.last().filter(|_| written.iter().all(plain))?;
         let name = self.tokens.text(last);
-        let bare = name.strip_prefix("memory_order_").or_else(|| name.strip_prefix("__ATOMIC_")).unwrap_or(name);
+        let bare =
+            name.strip_prefix("memory_order_").or_else(|| name.strip_prefix("__ATOMIC_")).unwrap_or(name);
         match bare {
             "relaxed" | "Relaxed" | "RELAXED" => Some(Order::Relaxed),
             "consume" | "CONSUME" | "acquire" | "Acquire" | "ACQUIRE" => Some(Order::Acquire),

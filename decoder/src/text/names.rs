@@ -115,7 +115,8 @@ impl Names {
         let mut known: Vec<Effects> = Vec::new();
         let files: Vec<(String, Arc<Items>)> =
             self.files.iter().map(|(path, items)| (crate_of(path, language), items.clone())).collect();
-        let all = || files.iter().flat_map(|(of, items)| items.definitions.iter().map(move |it| (of, items, it)));
+        let all =
+            || files.iter().flat_map(|(of, items)| items.definitions.iter().map(move |it| (of, items, it)));
         loop {
             let mut changed = false;
             for (number, (of, items, definition)) in all().enumerate() {
@@ -271,9 +272,10 @@ fn include_places(from: &str, path: &str, quoted: bool, directories: &BTreeSet<S
         places.push(format!("{directory}/include/{path}"));
         above = directory;
     }
-    places.extend(["/usr/include/", "/usr/include/x86_64-linux-gnu/", "/usr/local/include/"].map(|root| {
-        format!("{root}{path}")
-    }));
+    places.extend(
+        ["/usr/include/", "/usr/include/x86_64-linux-gnu/", "/usr/local/include/"]
+            .map(|root| format!("{root}{path}")),
+    );
     places
 }
 
@@ -318,7 +320,8 @@ mod tests {
 
     fn names(language: Language, files: &[(&str, &str)], listed: &[&str]) -> Names {
         let listed = listed.iter().map(|path| (*path).to_owned()).collect();
-        let mut open = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        let mut open =
+            |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
         Names::new(language, &listed, &BTreeSet::new(), &Macros::default(), &mut open)
     }
 
@@ -353,7 +356,10 @@ mod tests {
     fn crates_keep_their_methods_and_share_what_is_thin() {
         let files = [
             ("/a/src/lib.rs", "mod q; pub fn wmb() { fence(Release) }"),
-            ("/a/src/q.rs", "impl Q { fn push(&self) { self.x.store(1); fence(Acquire); } fn two(&self) { self.push() } }"),
+            (
+                "/a/src/q.rs",
+                "impl Q { fn push(&self) { self.x.store(1); fence(Acquire); } fn two(&self) { self.push() } }",
+            ),
             ("/b/src/main.rs", "fn main() { v.push(1); }"),
             ("/b/src/t.rs", "fn t() { a::wmb(); }"),
         ];

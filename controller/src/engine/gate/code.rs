@@ -4,6 +4,7 @@
 use super::exclusive::Sequence;
 use super::patch::{Gate, Kind};
 use crate::engine::EngineError;
+use crate::engine::evidence::Notes;
 use crate::engine::modules::Binary;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,6 +44,8 @@ pub(super) struct Code {
     known: HashMap<usize, Rc<Insn>>,
     /// Orders of calls of outline atomics: by the call and the function.
     calls: HashMap<(u64, u64), Option<OrderInfo>>,
+    /// What the orders of new instructions are known by.
+    pub(super) notes: Notes,
 }
 
 impl Code {
@@ -106,6 +109,7 @@ impl Code {
             .image
             .symbol_at(gate.at)
             .and_then(|symbol| outline_atomic(&symbol.name).map(|outline| (symbol.addr, outline)));
+        self.notes.meet((&binary.path, gate.at), true, &orders, &before, false);
         let insn = Insn { word: gate.word, effect, orders, fence, before, sequence, outline, text };
         let insn = Rc::new(insn);
         self.known.insert(number, insn.clone());

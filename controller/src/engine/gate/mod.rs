@@ -41,6 +41,7 @@ mod unwind;
 use super::modules::Library;
 use super::sites::SiteTable;
 use super::world::{self, Streams};
+use crate::engine::evidence::Evidence;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::os::Tid;
 use crate::os::launch::{self, LaunchError, Start};
@@ -166,6 +167,10 @@ impl Engine for GateEngine {
 
     /// There are none.
     fn allow_shortcuts(&mut self, _allowed: bool) {}
+
+    fn evidence(&mut self) -> Vec<Evidence> {
+        self.code.notes.take()
+    }
 }
 
 impl Sites for GateEngine {

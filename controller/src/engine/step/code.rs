@@ -5,6 +5,7 @@ use super::flow::Transfer;
 use super::modules::Module;
 use super::sea::Sea;
 use crate::engine::EngineError;
+use crate::engine::evidence::Notes;
 use std::collections::HashMap;
 use std::rc::Rc;
 use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Unit};
@@ -69,6 +70,8 @@ pub(super) struct Code {
     known: HashMap<u64, Rc<Insn>>,
     /// An execution has changed its code: the next one begins with the file's again.
     changed: bool,
+    /// What the orders of new instructions are known by.
+    pub(super) notes: Notes,
 }
 
 impl Code {
@@ -109,6 +112,10 @@ impl Code {
             before = fences.map(|fence| fence.info.clone()).collect();
             let decode = |pc, bytes: &[u8]| self.decoder.decode(pc, bytes).ok();
             uncertain = module.binary.orders.uncertain_fence(offset, &decode).map(|fence| fence.order);
+            if !module.binary.orders.is_linkers(offset) {
+                let place = (module.binary.path.as_str(), offset);
+                self.notes.meet(place, false, &orders, &before, uncertain.is_some());
+            }
         }
         let insn = Insn {
             transfer: Transfer::of(&effect, bytes),

@@ -32,6 +32,7 @@ mod unwind;
 
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
+use crate::engine::evidence::Evidence;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::os::Tid;
 use crate::os::launch::{self, LaunchError, Start};
@@ -136,6 +137,10 @@ impl Engine for StepEngine {
 
     fn allow_shortcuts(&mut self, allowed: bool) {
         self.shortcuts = allowed;
+    }
+
+    fn evidence(&mut self) -> Vec<Evidence> {
+        self.code.notes.take()
     }
 }
 
