@@ -4,7 +4,8 @@ Blocks are made by indentation, as in Python. One statement per line:
 
     let x = E, let x: ptr = E, x = E       a local number, a local pointer to a node, an assignment
     STORE(a, E, order)                     expressions may have LOAD(a, order), ADD(a, E, order), SUB(a, E, order),
-                                           CAS(a, x, E, order, order), NEW, null, p->value, a[E]
+                                           CAS(a, x, E, order, order), NEW, null, p->value, a[x],
+                                           &nodes[1]
     fence order                            a fence that is always there
     FENCE order                            the fence under test: where and whether it stands is the program's variant
     if E:, else:, while E:, loop:, break   as usual; `cold if E:` expects E to be false
@@ -298,7 +299,8 @@ class Rust(Language):
         text = re.sub(r"\bnull\b", "null_mut()", text)
         text = text.replace("NEW", "Box::into_raw(Box::new(Node::default()))")
         text = re.sub(r"\b(\w+)->", r"(*\1).", text)
-        return re.sub(r"\[([^\]]+)\]", r"[(\1) as usize]", text)
+        text = re.sub(r"\[([a-z]+)\]", r"[\1 as usize]", text)
+        return re.sub(r"&(?=\w+\[)", "&raw mut ", text)
 
     def operation(self, name, args):
         where = self.plain(args[0])
@@ -373,12 +375,14 @@ class Rust(Language):
                     *(self.step + line for line in place.locals(self, text)),
                     *self.body(parse(text), place, 2), "    }", "}", ""]
         others = range(1, len(shape.run))
-        out += ["fn main() {", "    unsafe {", *self.body(parse(shape.before), place, 2), "    }"]
+        out += ["fn main() {", *self.unsafe(shape.before, place)]
         out += [f"    let other{n} = std::thread::spawn(thread{shape.run[n]});" for n in others]
         out.append(f"    thread{shape.run[0]}();")
         out += [f"    other{n}.join().unwrap();" for n in others]
-        out += ["    unsafe {", *self.body(parse(shape.after), place, 2), "    }", "}"]
-        return out
+        return out + [*self.unsafe(shape.after, place), "}"]
+
+    def unsafe(self, text, place):
+        return ["    unsafe {", *self.body(parse(text), place, 2), "    }"] if text else []
 
 
 LANGUAGES = {language.name: language() for language in (C, Cpp, Rust)}

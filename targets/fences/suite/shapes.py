@@ -4,7 +4,9 @@ A shape has its shared variables, the texts of its threads (of which one has the
 skeleton that the fence can stand in. The comment of each shape says why it is right with the fence, and wrong without.
 """
 
-from dataclasses import dataclass, field
+import re
+import textwrap
+from dataclasses import dataclass
 
 SKELETONS = ("straight", "loop_head", "loop_end", "do_while", "after_loop", "branch", "cold")
 
@@ -360,4 +362,460 @@ def refcount(skeleton):
                  [0, 0], before="object = 7", after="check object == 0")
 
 
-SHAPES = {function.__name__: function for function in (mp, mp_back, seqlock, refcount)}
+# At most one thread finds the other's flag down, as each raises its own first. That needs a seq_cst fence between the store
+# and the load of both threads. Without the fence of one of them both get in, and their accesses to `data` race.
+DEKKER = {
+    "straight": """
+        STORE(x, 1, relaxed)
+        FENCE seq_cst
+        if LOAD(y, relaxed) == 0:
+            data = data + 1
+        """,
+    "loop_head": """
+        let inside = 0
+        let i = 0
+        STORE(x, 1, relaxed)
+        while i < 2:
+            FENCE seq_cst
+            if inside == 0 && LOAD(y, relaxed) == 0:
+                data = data + 1
+                inside = 1
+            i = i + 1
+        """,
+    "loop_end": """
+        let i = 0
+        while i < 2:
+            i = i + 1
+            STORE(x, i, relaxed)
+            FENCE seq_cst
+        if LOAD(y, relaxed) == 0:
+            data = data + 1
+        """,
+    "do_while": """
+        let i = 0
+        do:
+            i = i + 1
+            STORE(x, i, relaxed)
+        again if FENCE seq_cst, i < 2
+        if LOAD(y, relaxed) == 0:
+            data = data + 1
+        """,
+    "after_loop": """
+        let i = 0
+        while i < 2:
+            i = i + 1
+            STORE(x, i, relaxed)
+        FENCE seq_cst
+        if LOAD(y, relaxed) == 0:
+            data = data + 1
+        """,
+    # `wanted` is 1 for ever.
+    "branch": """
+        if LOAD(wanted, relaxed) == 1:
+            STORE(x, 1, relaxed)
+            FENCE seq_cst
+            if LOAD(y, relaxed) == 0:
+                data = data + 1
+        """,
+    "cold": """
+        cold if LOAD(wanted, relaxed) == 1:
+            STORE(x, 1, relaxed)
+            FENCE seq_cst
+            if LOAD(y, relaxed) == 0:
+                data = data + 1
+        """,
+}
+
+
+def dekker(skeleton):
+    other = """
+        STORE(y, 1, relaxed)
+        fence seq_cst
+        if LOAD(x, relaxed) == 0:
+            data = data + 1
+        """
+    return Shape("store buffering (Dekker), one of two seq_cst fences", "seq_cst",
+                 "atomic x\natomic y\natomic wanted = 1\nplain data", [DEKKER[skeleton], other], [0, 1])
+
+
+# The writer fills a node, publishes it, and frees it when the reader says that it is done. Without the release fence the
+# reader does not see what was filled in.
+RCU = {
+    "straight": """
+        n->value = 42
+        FENCE release
+        STORE(head, n, relaxed)
+        """,
+    "loop_head": """
+        n->value = 0
+        let i = 0
+        while i < 3:
+            FENCE release
+            if i == 2:
+                STORE(head, n, relaxed)
+            else:
+                n->value = n->value + 21
+            i = i + 1
+        """,
+    "loop_end": """
+        n->value = 0
+        let i = 0
+        while i < 2:
+            n->value = n->value + 21
+            i = i + 1
+            FENCE release
+        STORE(head, n, relaxed)
+        """,
+    "do_while": """
+        n->value = 0
+        let i = 0
+        do:
+            n->value = n->value + 21
+            i = i + 1
+        again if FENCE release, i < 2
+        STORE(head, n, relaxed)
+        """,
+    "after_loop": """
+        n->value = 0
+        let i = 0
+        while i < 2:
+            n->value = n->value + 21
+            i = i + 1
+        FENCE release
+        STORE(head, n, relaxed)
+        """,
+    # There is no other writer.
+    "branch": """
+        if LOAD(head, relaxed) == null:
+            n->value = 42
+            FENCE release
+        STORE(head, n, relaxed)
+        """,
+    "cold": """
+        cold if LOAD(head, relaxed) == null:
+            n->value = 42
+            FENCE release
+        STORE(head, n, relaxed)
+        """,
+}
+
+
+def rcu(skeleton):
+    writer = """
+        let n: ptr = NEW
+        """ + RCU[skeleton] + """
+        while LOAD(quiet, acquire) == 0:
+            yield
+        free n
+        """
+    reader = """
+        let p: ptr = LOAD(head, acquire)
+        while p == null:
+            yield
+            p = LOAD(head, acquire)
+        check p->value == 42
+        STORE(quiet, 1, release)
+        """
+    return Shape("publication of a pointer, the writer's fence", "release", "atomic ptr head\natomic quiet",
+                 [writer, reader], [0, 1], fields=("value",))
+
+
+# The reader announces the node that it is about to use, and looks whether it is still the current one. The writer replaces
+# the node, and looks whether the old one is announced before it uses that for something else. The seq_cst fences of both
+# see to it that one of them notices. Without the reader's, both go on, and their accesses to `value` race.
+HAZARD = {
+    "straight": """
+        let p: ptr = LOAD(head, relaxed)
+        STORE(hazard, p, relaxed)
+        FENCE seq_cst
+        let now: ptr = LOAD(head, acquire)
+        if now == p:
+            check p->value == 42
+        """,
+    "loop_head": """
+        let p: ptr = LOAD(head, relaxed)
+        STORE(hazard, p, relaxed)
+        loop:
+            FENCE seq_cst
+            let now: ptr = LOAD(head, acquire)
+            if now == p:
+                break
+            p = now
+            STORE(hazard, p, relaxed)
+        check p->value == 42
+        """,
+    "loop_end": """
+        let p: ptr = null
+        do:
+            p = LOAD(head, relaxed)
+            STORE(hazard, p, relaxed)
+            FENCE seq_cst
+        again if LOAD(head, acquire) != p
+        check p->value == 42
+        """,
+    "do_while": """
+        let p: ptr = null
+        do:
+            p = LOAD(head, relaxed)
+            STORE(hazard, p, relaxed)
+        again if FENCE seq_cst, LOAD(head, acquire) != p
+        check p->value == 42
+        """,
+    "after_loop": """
+        let p: ptr = LOAD(head, relaxed)
+        let i = 0
+        while i < 2:
+            STORE(hazard, p, relaxed)
+            i = i + 1
+        FENCE seq_cst
+        if LOAD(head, acquire) == p:
+            check p->value == 42
+        """,
+    "branch": """
+        let p: ptr = LOAD(head, relaxed)
+        if p != null:
+            STORE(hazard, p, relaxed)
+            FENCE seq_cst
+            if LOAD(head, acquire) == p:
+                check p->value == 42
+        """,
+    "cold": """
+        let p: ptr = LOAD(head, relaxed)
+        cold if p != null:
+            STORE(hazard, p, relaxed)
+            FENCE seq_cst
+            if LOAD(head, acquire) == p:
+                check p->value == 42
+        """,
+}
+
+
+def hazard(skeleton):
+    writer = """
+        let old: ptr = LOAD(head, relaxed)
+        let next: ptr = &nodes[1]
+        next->value = 42
+        STORE(head, next, release)
+        fence seq_cst
+        while LOAD(hazard, acquire) == old:
+            yield
+        old->value = 7
+        """
+    reader = HAZARD[skeleton] + """
+        STORE(hazard, null, release)
+        """
+    before = """
+        let start: ptr = &nodes[0]
+        start->value = 42
+        STORE(head, start, relaxed)
+        """
+    return Shape("hazard pointer, the reader's seq_cst fence", "seq_cst",
+                 "node nodes[2]\natomic ptr head\natomic ptr hazard", [writer, reader], [0, 1], before=before,
+                 fields=("value",))
+
+
+# The deque of Chase and Lev in C11 (Le et al. 2013), without growth: the owner pushes two items and takes from one end, a
+# thief steals from the other. Without the release fence of `push`, the thief's access to an item's payload races.
+CHASE_LEV = {
+    "straight": """
+        payload[0] = 7
+        STORE(buffer[0], 0, relaxed)
+        payload[1] = 8
+        STORE(buffer[1], 1, relaxed)
+        FENCE release
+        STORE(bottom, 2, relaxed)
+        """,
+    "loop_head": """
+        let i = 0
+        while i < 3:
+            FENCE release
+            STORE(bottom, i, relaxed)
+            if i < 2:
+                payload[i] = 7 + i
+                STORE(buffer[i], i, relaxed)
+            i = i + 1
+        """,
+    "loop_end": """
+        let i = 0
+        while i < 2:
+            payload[i] = 7 + i
+            STORE(buffer[i], i, relaxed)
+            i = i + 1
+            FENCE release
+        STORE(bottom, 2, relaxed)
+        """,
+    "do_while": """
+        let i = 0
+        do:
+            payload[i] = 7 + i
+            STORE(buffer[i], i, relaxed)
+            i = i + 1
+        again if FENCE release, i < 2
+        STORE(bottom, 2, relaxed)
+        """,
+    "after_loop": """
+        let i = 0
+        while i < 2:
+            payload[i] = 7 + i
+            STORE(buffer[i], i, relaxed)
+            i = i + 1
+        FENCE release
+        STORE(bottom, 2, relaxed)
+        """,
+    # The deque is never full.
+    "branch": """
+        let i = 0
+        while i < 2:
+            if LOAD(bottom, relaxed) - LOAD(top, acquire) < 2:
+                payload[i] = 7 + i
+                STORE(buffer[i], i, relaxed)
+                FENCE release
+                STORE(bottom, i + 1, relaxed)
+            i = i + 1
+        """,
+    "cold": """
+        let i = 0
+        while i < 2:
+            cold if LOAD(bottom, relaxed) - LOAD(top, acquire) < 2:
+                payload[i] = 7 + i
+                STORE(buffer[i], i, relaxed)
+                FENCE release
+                STORE(bottom, i + 1, relaxed)
+            i = i + 1
+        """,
+}
+
+
+def chase_lev(skeleton):
+    owner = CHASE_LEV[skeleton] + """
+        let takes = 0
+        while takes < 2:
+            let b = LOAD(bottom, relaxed) - 1
+            STORE(bottom, b, relaxed)
+            fence seq_cst
+            let t = LOAD(top, relaxed)
+            let item = -1
+            if t <= b:
+                item = LOAD(buffer[b], relaxed)
+                if t == b:
+                    if CAS(top, t, t + 1, seq_cst, relaxed):
+                        won = won + 1
+                    else:
+                        item = -1
+                    STORE(bottom, b + 1, relaxed)
+            else:
+                STORE(bottom, b + 1, relaxed)
+            if item >= 0:
+                check payload[item] == 7 + item
+                taken = taken + item + 1
+            takes = takes + 1
+        """
+    thief = """
+        let t = LOAD(top, acquire)
+        fence seq_cst
+        let b = LOAD(bottom, acquire)
+        if t < b:
+            let item = LOAD(buffer[t], relaxed)
+            if CAS(top, t, t + 1, seq_cst, relaxed):
+                check payload[item] == 7 + item
+                stolen = item + 1
+        """
+    shared = """
+        plain payload[2]
+        atomic buffer[2]
+        atomic top
+        atomic bottom
+        plain won
+        plain taken
+        plain stolen
+        """
+    return Shape("deque of Chase and Lev, the fence of push", "release", shared, [owner, thief], [0, 1],
+                 after="check taken + stolen == 3")
+
+
+# Who finds the object made uses it without the lock, after an acquire fence. Without that, its accesses race with those of
+# the thread that has made it.
+DCL = {
+    "straight": """
+        let p: ptr = LOAD(instance, relaxed)
+        FENCE acquire
+        if p == null:
+            MAKE
+            p = LOAD(instance, relaxed)
+        check p->value == 42
+        """,
+    "loop_head": """
+        let p: ptr = LOAD(instance, relaxed)
+        loop:
+            FENCE acquire
+            if p != null:
+                break
+            MAKE
+            p = LOAD(instance, relaxed)
+        check p->value == 42
+        """,
+    "loop_end": """
+        let p: ptr = null
+        while p == null:
+            p = LOAD(instance, relaxed)
+            if p == null:
+                MAKE
+            FENCE acquire
+        check p->value == 42
+        """,
+    "do_while": """
+        let p: ptr = null
+        do:
+            p = LOAD(instance, relaxed)
+            if p == null:
+                MAKE
+        again if FENCE acquire, p == null
+        check p->value == 42
+        """,
+    "after_loop": """
+        while LOAD(instance, relaxed) == null:
+            MAKE
+        FENCE acquire
+        let p: ptr = LOAD(instance, relaxed)
+        check p->value == 42
+        """,
+    "branch": """
+        let p: ptr = LOAD(instance, relaxed)
+        if p != null:
+            FENCE acquire
+        else:
+            MAKE
+            p = LOAD(instance, relaxed)
+        check p->value == 42
+        """,
+    "cold": """
+        let p: ptr = LOAD(instance, relaxed)
+        cold if p != null:
+            FENCE acquire
+        else:
+            MAKE
+            p = LOAD(instance, relaxed)
+        check p->value == 42
+        """,
+}
+
+# With the lock held, who comes second knows what the first has done.
+DCL_MAKE = """
+lock making
+if LOAD(instance, relaxed) == null:
+    let n: ptr = NEW
+    n->value = 42
+    fence release
+    STORE(instance, n, relaxed)
+unlock making
+"""
+
+
+def dcl(skeleton):
+    get = re.sub(r"( *)MAKE\n", lambda match: textwrap.indent(DCL_MAKE.lstrip(), match.group(1)), DCL[skeleton])
+    return Shape("double-checked initialisation, the fence of who finds it made", "acquire",
+                 "atomic ptr instance\nlock making", [get], [0, 0], fields=("value",))
+
+
+SHAPES = {function.__name__: function
+          for function in (mp, mp_back, seqlock, dekker, rcu, hazard, chase_lev, refcount, dcl)}
