@@ -1,52 +1,59 @@
 """All programs of the suite."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from .notation import LANGUAGES
+from .others import other_programs
 from .places import CORRECT, PLACES, VARIANTS, Place
+from .program import Program
 from .shapes import SHAPES
 
-# Combinations that make no sense, and why.
-LEFT_OUT = {}
+# Options of debug information and of the linker, with which some of the fence programs are compiled, too: for C and C++,
+# for Rust, whether the evidence that a fence is missing is as good as with -g, and what else must be so.
+OPTIONS = {
+    "g1": (["-g1"], ["-Cdebuginfo=1"], False),
+    "g3": (["-g3"], None, None),
+    "split": (["-gsplit-dwarf"], ["-Csplit-debuginfo=unpacked"], None),
+    "icf_gold": (["-ffunction-sections", "-fuse-ld=gold", "-Wl,--icf=all"], None, None),
+    "icf_lld": (["-ffunction-sections", "-fuse-ld=lld", "-Wl,--icf=all"], None, None),
+}
+WITH_OPTIONS = ("mp-after_loop", "mp-inline", "seqlock-do_while", "refcount-branch", "mp_back-loop_head")
 
 
-@dataclass
-class Program:
-    family: str
-    name: str
-    language: str
-    correct: bool
-    variant: str
-    place: str
-    files: dict  # name: text; the first is the main one
-    flags: list = field(default_factory=list)
-    levels: tuple = ()  # of optimisation; empty: all
-    compilers: tuple = ()  # empty: all of the language
+def fence_program(language, shape_name, place_name, variant):
+    shape = SHAPES[shape_name](PLACES[place_name][0])
+    place = Place(shape.title, place_name, variant, shape.order)
+    files = {"main." + language.suffix: language.program(shape, place, shape.fields), **place.other_files(language)}
+    flags = place.flags(language)
+    if language.name == "cpp":
+        flags.append("-std=c++20" if place_name == "cold" else "-std=c++17")
+    return Program(family="fence", name=f"{shape_name}-{place_name}-{variant}", language=language.name,
+                   correct=variant in CORRECT, variant=variant, place=place_name,
+                   files={name: "\n".join(lines) + "\n" for name, lines in files.items()}, flags=flags)
 
 
 def fence_programs():
     for language in LANGUAGES.values():
-        for shape_name, make in SHAPES.items():
-            for place_name, (skeleton, _) in PLACES.items():
-                if (shape_name, place_name) in LEFT_OUT:
-                    continue
-                shape = make(skeleton)
+        for shape in SHAPES:
+            for place in PLACES:
                 for variant in VARIANTS:
-                    place = Place(shape.title, place_name, variant, shape.order)
-                    main = language.program(shape, place, shape.fields)
-                    files = {"main." + language.suffix: main, **place.other_files(language)}
-                    flags = place.flags(language)
-                    if language.name == "cpp":
-                        flags.append("-std=c++20" if place_name == "cold" else "-std=c++17")
-                    elif language.name == "c":
-                        flags.append("-std=gnu11")
-                    yield Program("fence", f"{shape_name}-{place_name}-{variant}", language.name, variant in CORRECT,
-                                  variant, place_name, {name: text(lines) for name, lines in files.items()}, flags)
+                    yield fence_program(language, shape, place, variant)
 
 
-def text(lines):
-    return "\n".join(lines) + "\n"
+def option_programs():
+    for language in LANGUAGES.values():
+        for name in WITH_OPTIONS:
+            for variant in VARIANTS:
+                for option, (flags, rust_flags, settled) in OPTIONS.items():
+                    flags = rust_flags if language.name == "rust" else flags
+                    if flags:
+                        program = fence_program(language, *name.split("-"), variant)
+                        yield replace(program, family="option", name=f"{program.name}-{option}",
+                                      flags=program.flags + flags, settled=settled,
+                                      levels=("O0", "O1", "O2", "O3", "Os"))
 
 
 def all_programs():
     yield from fence_programs()
+    yield from other_programs()
+    yield from option_programs()
