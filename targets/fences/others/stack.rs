@@ -15,12 +15,18 @@ struct Shared {
 
 unsafe impl Sync for Shared {}
 
+impl Shared {
+    fn data(&self) -> *mut i32 {
+        self.data.get()
+    }
+}
+
 fn main() {
     let shared = Shared { VALUE flag: AtomicI32::new(0), count: AtomicI32::new(0), data: UnsafeCell::new(0) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             shared.count.fetch_add(1, Ordering::Relaxed);
-            unsafe { *shared.data.get() = 1 };
+            unsafe { *shared.data() = 1 };
             shared.flag.store(1, Ordering::Release); //= right
             shared.flag.store(1, Ordering::Relaxed); //= wrong
         });
@@ -29,6 +35,6 @@ fn main() {
         while shared.flag.load(Ordering::Acquire) == 0 {
             std::thread::yield_now();
         }
-        assert!(unsafe { *shared.data.get() } == 1);
+        assert!(unsafe { *shared.data() } == 1);
     });
 }
