@@ -1,0 +1,1 @@
+"""Generated programs whose fences, orders and atomics wmtrace must recover: see ../README.md."""
