@@ -16,13 +16,20 @@ static void *producer(void *arg) {
     return NULL;
 }
 
-int main(void) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, producer, NULL);
+static void *consumer(void *arg) {
+    (void)arg;
     while (!atomic_load_explicit(&flag, memory_order_relaxed))
         sched_yield();
     atomic_thread_fence(memory_order_acquire);
     assert(data == 42);
-    pthread_join(thread, NULL);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t one, two;
+    pthread_create(&one, NULL, consumer, NULL);
+    pthread_create(&two, NULL, producer, NULL);
+    pthread_join(one, NULL);
+    pthread_join(two, NULL);
     return 0;
 }
