@@ -1,4 +1,4 @@
-//! Each thread has a value of its own; at the end all are there.
+//! Each thread has a value of its own, or goes on with that of a thread that has ended; at the end all are there.
 use std::cell::Cell;
 use std::sync::Arc;
 use thread_local::ThreadLocal;
@@ -12,7 +12,6 @@ fn main() {
             std::thread::spawn(move || {
                 let mine = values.get_or(|| Box::new(Cell::new(0)));
                 mine.set(mine.get() + value);
-                assert_eq!(values.get().unwrap().get() % value, 0);
             })
         })
         .collect();

@@ -16,7 +16,10 @@ impl Write for Shared {
 
 fn main() {
     let written = Arc::new(Mutex::new(Vec::new()));
-    let (writer, guard) = tracing_appender::non_blocking(Shared(written.clone()));
+    let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
+        .buffered_lines_limit(1)
+        .lossy(false)
+        .finish(Shared(written.clone()));
     let mut theirs = writer.clone();
     let other = std::thread::spawn(move || theirs.write_all(b"ab").unwrap());
     let mut writer = writer;
