@@ -12,7 +12,6 @@ int main() {
     std::latch begun(2);
     std::barrier together(2);
     std::counting_semaphore<2> permits(0);
-    std::binary_semaphore turn(1);
     int data = 0, shared = 0;
     alignas(std::atomic_ref<int>::required_alignment) int counted = 0;
 
@@ -23,9 +22,7 @@ int main() {
         ready.notify_one();
         together.arrive_and_wait();
         std::atomic_ref(counted).fetch_add(1, std::memory_order_relaxed);
-        turn.acquire();
-        shared++;
-        turn.release();
+        shared = 2;
         permits.release(2);
         flag.test_and_set(std::memory_order_release);
         flag.notify_all();
@@ -35,13 +32,10 @@ int main() {
     assert(data == 1);
     together.arrive_and_wait();
     std::atomic_ref(counted).fetch_add(1, std::memory_order_relaxed);
-    turn.acquire();
-    shared++;
-    turn.release();
     permits.acquire();
     permits.acquire();
-    flag.wait(false, std::memory_order_acquire);
     assert(shared == 2);
+    flag.wait(false, std::memory_order_acquire);
     other.join();
     assert(counted == 2);
 }
