@@ -364,3 +364,54 @@ fn functions_that_share_their_code_have_the_strongest_order() {
         assert_eq!((from, atomic), (Source::Policy, Atomic::Unsure));
     }
 }
+
+/// Two paths that end in the same instruction: atomic on the one, plain on the other.
+const MERGED: &str = "#include <atomic>
+__attribute__((noinline)) void g() { asm volatile(\"nop\" ::: \"memory\"); }
+__attribute__((noinline)) void h() { asm volatile(\"nop; nop\" ::: \"memory\"); }
+struct S { std::atomic<int> a; int ready() { return a.load(std::memory_order_acquire); } };
+struct T { int x; int get() { return x; } };
+extern \"C\" int one_line(S* s, T* t, int c) { t = (T*)s; int r; if (c) { g(); r = s->ready(); } else { h(); r = t->get(); } return r + 1; }
+extern \"C\" int two_lines(S* s, T* t, int c) {
+    t = (T*)s; int r;
+    if (c) { g(); r = s->ready(); }
+    else { h(); r = t->x; }
+    return r + 1;
+}
+int main() { return 0; }
+";
+const MERGED_RUST: &str = "use std::sync::atomic::{AtomicI32, Ordering::Acquire};
+#[inline(never)] fn g() { std::hint::black_box(1); }
+#[inline(never)] fn h() { std::hint::black_box(2); }
+struct S { a: AtomicI32 }
+struct T { x: i32 }
+impl S { fn ready(&self) -> i32 { self.a.load(Acquire) } }
+impl T { fn get(&self) -> i32 { self.x } }
+fn as_t(s: &S) -> &T { unsafe { &*(s as *const S as *const T) } }
+#[unsafe(no_mangle)] pub fn one_line(s: &S, c: bool) -> i32 { let t = as_t(s); let r = if c { g(); s.ready() } else { h(); t.get() }; r + 1 }
+#[unsafe(no_mangle)] pub fn two_lines(s: &S, c: bool) -> i32 {
+    let t = as_t(s);
+    let r = if c { g(); s.ready() }
+        else { h(); t.x };
+    r + 1
+}
+fn main() {}
+";
+
+/// LLVM makes one instruction of the two, of line 0 or, if both have the same line, of column 0: it may be atomic.
+#[test]
+fn what_llvm_has_merged_is_not_plain() {
+    let rust = ["-O", "--edition=2024", "-Awarnings", "--crate-type=cdylib"];
+    for (compiler, flags, text, name) in [
+        ("clang++", &["-O2"][..], MERGED, "merged.cpp"),
+        ("clang++-19", &["-O2"], MERGED, "merged.cpp"),
+        ("rustc", &rust, MERGED_RUST, "merged.rs"),
+    ] {
+        let Some(path) = build(compiler, flags, text, name) else { continue };
+        for function in ["one_line", "two_lines"] {
+            let found = found(&path, function, Options::default());
+            assert!(!found.is_empty(), "{compiler} {function}");
+            assert!(found.iter().all(|it| it.2 == Atomic::Unsure), "{compiler} {function}: {found:?}");
+        }
+    }
+}

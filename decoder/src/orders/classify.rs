@@ -46,11 +46,12 @@ impl Orders<'_> {
             }
             // Whatever else is in a fence's code passes its argument around.
             OpKind::Fence => return if frame.is_some() { Role::Beside } else { Role::Unsure },
+            // A function that was inlined into it, and is none of ours, speaks for itself: `atomic<shared_ptr>` takes a
+            // lock, copies a pointer and counts references on its way.
+            _ if inside.nested && !access.atomic && !is_rust(inside.unit) => return Role::Another,
             OpKind::Load => access.kind == AccessKind::Load,
             OpKind::Store => access.kind == AccessKind::Store,
             OpKind::Cas if access.atomic => return Role::Itself,
-            // A function that was inlined into it, and is none of ours, speaks for itself: `atomic<shared_ptr>` counts
-            // references on its way.
             OpKind::Cas if inside.nested && frame.is_none() => return Role::Another,
             // What is not atomic by its instruction is the expected value, in memory of its own.
             OpKind::Cas => return Role::Beside,
@@ -107,7 +108,9 @@ impl Orders<'_> {
                     (Some(object), Some(place)) if object == place => Role::Itself,
                     (Some(_), Some(_)) => Role::Beside,
                     (Some(_), None) => Role::Itself,
-                    (None, _) if lookup.in_memory() && !access.atomic => Role::Beside,
+                    (None, _) if lookup.in_memory() && !access.atomic => {
+                        self.role_beside_slot(pc, lookup.frame_slot(), place, access, inside)
+                    }
                     // g++ knows that the pointer in a register is that of a local object, and uses the frame. If it
                     // is a spilled value after all, nobody else touches it, and its order orders nothing.
                     (None, _) => self.role_of_slot(pc, place, access, inside),
@@ -117,6 +120,31 @@ impl Orders<'_> {
             };
         }
         self.role_of_slot(pc, place, access, inside)
+    }
+
+    /// An access to the frame, where the object's address lies in the frame, too: of that address, or of the object
+    /// itself, if that is a local variable and the compiler knows where it is.
+    fn role_beside_slot(
+        &self,
+        pc: u64,
+        slot: Option<i64>,
+        place: Option<i64>,
+        access: &Access,
+        inside: &Inside<'_>,
+    ) -> Role {
+        // The frame of an operation that is a function of its own has no objects of others.
+        let outermost = inside.ops[inside.ops.len() - 1].0;
+        if !inside.unit.nodes[outermost as usize].inlined() {
+            return Role::Beside;
+        }
+        match slot.zip(place) {
+            Some((slot, place)) if (slot..slot.saturating_add(8)).contains(&place) => Role::Beside,
+            Some(_) if self.has_width(access, inside) => self.role_of_slot(pc, place, access, inside),
+            _ => match self.role_of_slot(pc, place, access, inside) {
+                Role::Itself => Role::Maybe,
+                role => role,
+            },
+        }
     }
 
     /// An access to the frame, where nothing is known of the object's address: g++ -O0 leaves out `this` where it
@@ -176,13 +204,22 @@ impl Orders<'_> {
         }
         let types = self.debug.types(unit, chain[0]);
         let shape = addr.and_then(|addr| types.iter().find_map(|types| types.static_at(addr)));
+        if !access.atomic && self.is_merged(pc, unit, chain.first().copied()) {
+            return match shape {
+                Some(Shape::Atomic) => self.lost(access),
+                Some(Shape::Library | Shape::Plain | Shape::Volatile | Shape::Compound) | None => {
+                    self.unsure(access)
+                }
+            };
+        }
         self.in_c(pc, access, &Scope { unit, node: chain[0], types, shape })
     }
 
-    /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions that
-    /// two inlined calls have in common and says that they are where the calls are, or nowhere (line 0).
+    /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions of
+    /// two paths and says that they are where the calls are, somewhere in the line that both are in (column 0), or
+    /// nowhere (line 0).
     fn is_merged(&self, pc: u64, unit: &Unit, innermost: Option<u32>) -> bool {
-        let row = unit.lines().at(pc).filter(|row| row.line != 0);
+        let row = unit.lines().at(pc).filter(|row| row.line != 0 && (row.column != 0 || unit.gnu));
         let (Some(row), Some(node)) = (row, innermost) else { return true };
         // Drop glue does little itself; what it calls may be gone without a trace.
         if self.debug.frames(pc).first().is_some_and(|frame| frame.function.contains("drop_in_place")) {
@@ -205,9 +242,11 @@ impl Orders<'_> {
         let Some(statement) = statement else {
             return match shape {
                 _ if access.atomic => self.lost(access),
-                Some(Shape::Atomic | Shape::Library) => self.lost(access),
-                Some(Shape::Plain) => OrderInfo::plain(Source::Dwarf),
-                Some(Shape::Volatile | Shape::Compound) | None => self.unsure(access),
+                Some(Shape::Atomic) => self.lost(access),
+                // Of a plain variable: by a builtin, perhaps.
+                Some(Shape::Library | Shape::Plain | Shape::Volatile | Shape::Compound) | None => {
+                    self.unsure(access)
+                }
             };
         };
         let calls = statement.calls();
@@ -246,8 +285,12 @@ impl Orders<'_> {
             // C11 6.2.6.1: operators on `_Atomic` objects are sequentially consistent.
             return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
         }
-        if access.atomic || matches!(shape, Some(Shape::Atomic | Shape::Library)) {
+        if access.atomic || shape == Some(Shape::Atomic) {
             return self.lost(access);
+        }
+        // Constructors write atomic objects plainly, and `atomic<shared_ptr>` has plain members.
+        if shape == Some(Shape::Library) {
+            return self.unsure(access);
         }
         if let Some(at) = statement.at
             && calls.is_empty()

@@ -24,13 +24,16 @@ impl Orders<'_> {
     pub fn without_thread(&self, pc: u64, effect: &InsnEffect, decode: &Decode<'_>) -> InsnOrders {
         let mut orders = self.at(pc, effect);
         for (access, info) in effect.accesses.iter().zip(&mut orders.accesses) {
-            if info.runtime.is_some()
-                && info.atomic == Atomic::Yes
-                && !access.atomic
-                && let Some(slot) = self.pointer_slot(pc, access, decode)
-                && let Some(inside) = self.inside(pc)
-                && self.is_other_pointer(pc, slot, access, &inside)
-            {
+            if info.runtime.is_none() || info.atomic != Atomic::Yes || access.atomic {
+                continue;
+            }
+            // A pointer that lies in memory is how the code goes to the object; what else is in the frame is beside it.
+            let object = info.runtime.as_ref().and_then(|runtime| runtime.object.as_ref());
+            let in_frame = object.is_some_and(|object| object.frame_slot().is_some())
+                && self.frame_place(pc, access).is_some();
+            let beside =
+                |slot| self.inside(pc).is_some_and(|inside| self.is_other_pointer(pc, slot, access, &inside));
+            if in_frame || self.pointer_slot(pc, access, decode).is_some_and(beside) {
                 *info = OrderInfo::plain(Source::Dwarf);
             }
         }
@@ -124,12 +127,19 @@ impl Orders<'_> {
     /// Compilers neither narrow nor widen atomic accesses.
     pub(super) fn other_width(&self, access: &Access, inside: &Inside<'_>) -> bool {
         let Extent::Bytes(width) = access.extent else { return true };
-        inside.ops.iter().find_map(|&(node, op)| self.object_size(inside.unit, node, op)).is_some_and(
-            |size| {
-                // A type that is declared only, or empty, says nothing.
-                size != 0 && size != u64::from(width)
-            },
-        )
+        self.known_size(inside).is_some_and(|size| size != u64::from(width))
+    }
+
+    /// Whether an access has the width of the object, as its type says.
+    pub(super) fn has_width(&self, access: &Access, inside: &Inside<'_>) -> bool {
+        let Extent::Bytes(width) = access.extent else { return false };
+        self.known_size(inside) == Some(u64::from(width))
+    }
+
+    fn known_size(&self, inside: &Inside<'_>) -> Option<u64> {
+        // A type that is declared only, or empty, says nothing.
+        let known = |&(node, op): &(u32, Op)| self.object_size(inside.unit, node, op);
+        inside.ops.iter().find_map(known).filter(|&size| size != 0)
     }
 
     fn object_size(&self, unit: &Unit, node: u32, op: Op) -> Option<u64> {
