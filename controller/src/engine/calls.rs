@@ -1,5 +1,5 @@
-//! Functions of the C runtime that the engine knows: those that synchronise, allocate, or touch ranges of memory.
-//! They run natively; the model is told what they mean at their entry and at their return.
+//! Functions of the C runtime, and of allocators, that the engine knows: those that synchronise, allocate, or touch ranges
+//! of memory. They run natively; the model is told what they mean at their entry and at their return.
 
 use wmtrace_model::op::{Site, ThreadId};
 
@@ -26,20 +26,37 @@ pub(super) enum Kind {
     Join,
     /// Like [`Kind::Lock`], but of another thing than a lock (for reports).
     SemWait,
+    /// Memory of the size that is the first argument.
     Malloc,
+    /// The same, with flags in the second argument (jemalloc's `mallocx`).
+    Mallocx,
+    /// Like [`Kind::Malloc`], and written with zeroes.
+    Zalloc,
+    /// As many things as the first argument says, of the second argument's size, written with zeroes.
     Calloc,
-    Realloc,
-    Free,
     /// Memory of the size that is the second argument.
     Aligned,
+    /// The same, written with zeroes.
+    AlignedZalloc,
     /// Memory of the size that is the third argument, returned through the first.
     PosixMemalign,
+    /// A block (first argument) gets another size, and perhaps another place.
+    Realloc,
+    /// The same with a number and a size.
+    ReallocArray,
+    /// A block gets another size where it is; the size that it has then is returned (jemalloc's `xallocx`).
+    Resize,
+    /// Returns how much of a block may be used: as much is the program's.
+    Usable,
+    Free,
+    /// A function of an allocator that nobody knows: it may return memory that was freed.
+    Unknown,
     /// Reads and writes ranges.
     Ranges,
 }
 
-/// Functions with a breakpoint at their entry.
-pub(super) const WATCHED: [(&str, Kind); 61] = [
+/// Functions that synchronise, with a breakpoint at their entry. Those that allocate are found by [`allocation`].
+const SYNCHRONISING: [(&str, Kind); 47] = [
     ("pthread_mutex_lock", Kind::Lock),
     ("pthread_mutex_trylock", Kind::Lock),
     ("pthread_mutex_timedlock", Kind::Lock),
@@ -80,14 +97,6 @@ pub(super) const WATCHED: [(&str, Kind); 61] = [
     ("cnd_timedwait", Kind::CondWait),
     ("cnd_signal", Kind::Signal),
     ("cnd_broadcast", Kind::Signal),
-    ("malloc", Kind::Malloc),
-    ("calloc", Kind::Calloc),
-    ("realloc", Kind::Realloc),
-    ("free", Kind::Free),
-    ("aligned_alloc", Kind::Aligned),
-    ("memalign", Kind::Aligned),
-    ("valloc", Kind::Malloc),
-    ("posix_memalign", Kind::PosixMemalign),
     // Not functions of C, but of the same kind in other C libraries.
     ("__pthread_mutex_lock", Kind::Lock),
     ("__pthread_mutex_unlock", Kind::Unlock),
@@ -96,13 +105,117 @@ pub(super) const WATCHED: [(&str, Kind); 61] = [
     ("__pthread_rwlock_wrlock", Kind::WriteLock),
     ("__pthread_rwlock_unlock", Kind::Unlock),
     ("__pthread_once", Kind::Once),
-    ("__libc_malloc", Kind::Malloc),
-    ("__libc_calloc", Kind::Calloc),
-    ("__libc_realloc", Kind::Realloc),
-    ("__libc_free", Kind::Free),
-    ("__libc_memalign", Kind::Aligned),
-    ("cfree", Kind::Free),
 ];
+
+/// What functions of allocators are called after their prefix, if they have one ([`PREFIXES`]).
+const ALLOCATING: [(&str, Kind); 21] = [
+    ("malloc", Kind::Malloc),
+    ("calloc", Kind::Calloc),
+    ("realloc", Kind::Realloc),
+    ("reallocarray", Kind::ReallocArray),
+    ("free", Kind::Free),
+    ("cfree", Kind::Free),
+    ("free_sized", Kind::Free),
+    ("free_aligned_sized", Kind::Free),
+    ("aligned_alloc", Kind::Aligned),
+    ("memalign", Kind::Aligned),
+    ("valloc", Kind::Malloc),
+    ("pvalloc", Kind::Malloc),
+    ("posix_memalign", Kind::PosixMemalign),
+    ("malloc_usable_size", Kind::Usable),
+    ("malloc_size", Kind::Usable),
+    // jemalloc's own.
+    ("mallocx", Kind::Mallocx),
+    ("rallocx", Kind::Realloc),
+    ("xallocx", Kind::Resize),
+    ("sallocx", Kind::Usable),
+    ("dallocx", Kind::Free),
+    ("sdallocx", Kind::Free),
+];
+
+/// Prefixes of those: none, glibc's, jemalloc's (and that of its Rust crate), gperftools', mimalloc's and oneTBB's.
+const PREFIXES: [&str; 7] = ["", "__libc_", "je_", "_rjem_", "tc_", "mi_", "scalable_"];
+
+/// Functions of single allocators.
+const OWN: [(&str, Kind); 46] = [
+    ("tc_new", Kind::Malloc),
+    ("tc_new_nothrow", Kind::Malloc),
+    ("tc_new_aligned", Kind::Malloc),
+    ("tc_new_aligned_nothrow", Kind::Malloc),
+    ("tc_newarray", Kind::Malloc),
+    ("tc_newarray_nothrow", Kind::Malloc),
+    ("tc_newarray_aligned", Kind::Malloc),
+    ("tc_newarray_aligned_nothrow", Kind::Malloc),
+    ("tc_malloc_skip_new_handler", Kind::Malloc),
+    ("tc_delete", Kind::Free),
+    ("tc_delete_nothrow", Kind::Free),
+    ("tc_delete_sized", Kind::Free),
+    ("tc_delete_aligned", Kind::Free),
+    ("tc_delete_sized_aligned", Kind::Free),
+    ("tc_deletearray", Kind::Free),
+    ("tc_deletearray_nothrow", Kind::Free),
+    ("tc_deletearray_sized", Kind::Free),
+    ("tc_deletearray_aligned", Kind::Free),
+    ("tc_deletearray_sized_aligned", Kind::Free),
+    ("mi_malloc_small", Kind::Malloc),
+    ("mi_malloc_aligned", Kind::Malloc),
+    ("mi_malloc_aligned_at", Kind::Malloc),
+    ("mi_mallocn", Kind::Calloc),
+    ("mi_zalloc", Kind::Zalloc),
+    ("mi_zalloc_small", Kind::Zalloc),
+    ("mi_zalloc_aligned", Kind::Zalloc),
+    ("mi_calloc_aligned", Kind::Calloc),
+    ("mi_new", Kind::Malloc),
+    ("mi_new_nothrow", Kind::Malloc),
+    ("mi_new_aligned", Kind::Malloc),
+    ("mi_new_aligned_nothrow", Kind::Malloc),
+    ("mi_new_n", Kind::Calloc),
+    ("mi_heap_malloc", Kind::Aligned),
+    ("mi_heap_malloc_small", Kind::Aligned),
+    ("mi_heap_malloc_aligned", Kind::Aligned),
+    ("mi_heap_zalloc", Kind::AlignedZalloc),
+    ("mi_realloc_aligned", Kind::Realloc),
+    ("mi_rezalloc", Kind::Realloc),
+    ("mi_reallocn", Kind::ReallocArray),
+    ("mi_usable_size", Kind::Usable),
+    ("mi_free_size", Kind::Free),
+    ("mi_free_aligned", Kind::Free),
+    ("mi_free_size_aligned", Kind::Free),
+    ("scalable_aligned_malloc", Kind::Malloc),
+    ("scalable_aligned_free", Kind::Free),
+    ("scalable_msize", Kind::Usable),
+];
+
+/// `operator new` and `operator delete` in all their forms, as they are mangled: of one thing and of arrays; with a size,
+/// an alignment, and without exceptions.
+const OPERATORS: [(&str, Kind); 4] =
+    [("_Znwm", Kind::Malloc), ("_Znam", Kind::Malloc), ("_ZdlPv", Kind::Free), ("_ZdaPv", Kind::Free)];
+
+/// What follows them.
+const FORMS: [&str; 6] =
+    ["", "m", "RKSt9nothrow_t", "St11align_val_t", "mSt11align_val_t", "St11align_val_tRKSt9nothrow_t"];
+
+/// What a function of this name does to the heap, if it is one of those that allocators have.
+pub(super) fn allocation(name: &str) -> Option<Kind> {
+    let of =
+        |table: &[(&str, Kind)], name: &str| table.iter().find(|(it, _)| *it == name).map(|(_, kind)| *kind);
+    let prefixed = PREFIXES.iter().filter_map(|prefix| of(&ALLOCATING, name.strip_prefix(prefix)?)).next();
+    prefixed.or_else(|| of(&OWN, name)).or_else(|| operator(name))
+}
+
+/// Whether it is `operator new` or `operator delete`.
+pub(super) fn operator(name: &str) -> Option<Kind> {
+    let form = |(start, kind): &(&str, Kind)| {
+        name.strip_prefix(start).is_some_and(|rest| FORMS.contains(&rest)).then_some(*kind)
+    };
+    OPERATORS.iter().find_map(form)
+}
+
+/// What a function of this name means, if it means something.
+pub(super) fn meaning(name: &str) -> Option<Kind> {
+    let synchronising = SYNCHRONISING.iter().find(|(it, _)| *it == name).map(|(_, kind)| *kind);
+    synchronising.or_else(|| allocation(name))
+}
 
 /// Functions of the C runtime that are run under the model: they wait without the kernel's help, or are a part of
 /// what compilers generate for C++'s local statics.
@@ -145,12 +258,29 @@ pub(super) const FINDS_TABLES: [&str; 19] = [
 impl Kind {
     /// Whether it is a scheduling point.
     pub(super) fn synchronises(self) -> bool {
-        !self.allocates() && self != Kind::Ranges
+        !self.allocates() && !matches!(self, Kind::Ranges | Kind::Unknown)
     }
 
     pub(super) fn allocates(self) -> bool {
-        use Kind::{Aligned, Calloc, Free, Malloc, PosixMemalign, Realloc};
-        matches!(self, Malloc | Calloc | Realloc | Free | Aligned | PosixMemalign)
+        use Kind::{
+            Aligned, AlignedZalloc, Calloc, Free, Malloc, Mallocx, PosixMemalign, Realloc, ReallocArray,
+            Resize, Usable, Zalloc,
+        };
+        matches!(
+            self,
+            Malloc
+                | Mallocx
+                | Zalloc
+                | Calloc
+                | Aligned
+                | AlignedZalloc
+                | PosixMemalign
+                | Realloc
+                | ReallocArray
+                | Resize
+                | Usable
+                | Free
+        )
     }
 
     /// What reports call it.
@@ -164,8 +294,16 @@ impl Kind {
             Kind::Once => "once",
             Kind::Join => "join",
             Kind::SemWait => "sem_wait",
-            Kind::Malloc | Kind::Calloc | Kind::Aligned | Kind::PosixMemalign => "malloc",
-            Kind::Realloc => "realloc",
+            Kind::Malloc
+            | Kind::Mallocx
+            | Kind::Zalloc
+            | Kind::Calloc
+            | Kind::Aligned
+            | Kind::AlignedZalloc
+            | Kind::PosixMemalign
+            | Kind::Usable
+            | Kind::Unknown => "malloc",
+            Kind::Realloc | Kind::ReallocArray | Kind::Resize => "realloc",
             Kind::Free => "free",
             Kind::Ranges => "copy",
         }
@@ -202,6 +340,8 @@ pub(super) struct Call {
     pub(super) told: Vec<Told>,
     /// Called from the program, or from the part of the runtime that is `operator new`.
     pub(super) direct: bool,
+    /// It is glibc's own, which keeps the size of a block before the block.
+    pub(super) glibc: bool,
 }
 
 /// The ranges that a function of `<string.h>` touches: (address, length, whether it writes). `string` tells the
@@ -238,4 +378,32 @@ pub(super) fn ranges(
         _ => return None,
     };
     Some(ranges.into_iter().filter(|&(_, len, _)| len > 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocators_functions() {
+        let table = [
+            ("malloc", Some(Kind::Malloc)),
+            ("__libc_memalign", Some(Kind::Aligned)),
+            ("_rjem_sdallocx", Some(Kind::Free)),
+            ("je_xallocx", Some(Kind::Resize)),
+            ("mi_heap_malloc", Some(Kind::Aligned)),
+            ("tc_delete_sized", Some(Kind::Free)),
+            ("_Znwm", Some(Kind::Malloc)),
+            ("_ZnamSt11align_val_tRKSt9nothrow_t", Some(Kind::Malloc)),
+            ("_ZdlPvmSt11align_val_t", Some(Kind::Free)),
+            ("_ZdaPvRKSt9nothrow_t", Some(Kind::Free)),
+            ("mallopt", None),
+            ("my_malloc", None),
+            ("_ZnwmPv", None),
+        ];
+        for (name, kind) in table {
+            assert_eq!(allocation(name), kind, "{name}");
+        }
+        assert_eq!(meaning("pthread_mutex_lock"), Some(Kind::Lock));
+    }
 }

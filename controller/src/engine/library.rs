@@ -58,17 +58,22 @@ pub(super) trait LibraryCalls: Execution {
     }
 
     /// Whether a function that is called, and returns to `ret`, means nothing: it is a part of another one, or the C
-    /// library locks something for itself, which orders nothing of the program's. `by_itself` is false if it is known
+    /// library or an allocator locks something for itself, which orders nothing of the program's. `by_itself` is false if it is known
     /// that the program has jumped to the function.
     fn is_internal(&mut self, index: usize, kind: Kind, ret: u64, by_itself: bool) -> bool {
         let calls = &self.parts().threads[index].calls;
         kind.allocates() && calls.iter().any(|call| call.kind.allocates())
-            || kind.synchronises() && by_itself && self.is_library(ret)
+            || kind.synchronises() && by_itself && (self.is_library(ret) || self.is_allocator(ret))
+    }
+
+    /// Whether an address is of an allocator that is not the C library's.
+    fn is_allocator(&mut self, addr: u64) -> bool {
+        self.parts().modules.iter().any(|module| module.is_allocator(addr))
     }
 
     /// Whether an address is of the C library.
     fn is_library(&mut self, addr: u64) -> bool {
-        self.parts().modules.iter().any(|module| module.binary.core && module.contains(addr))
+        self.parts().modules.iter().any(|module| module.is_core(addr))
     }
 
     /// A function is called that we know, and its call is under way: others may go first if it synchronises.
@@ -83,7 +88,8 @@ pub(super) trait LibraryCalls: Execution {
 
     /// What the entry of the function means.
     fn enter_call(&mut self, index: usize) -> Result<(), EngineError> {
-        let Some(Call { kind, args, ret, .. }) = self.parts().threads[index].calls.last().cloned() else {
+        let Some(Call { kind, args, ret, glibc, .. }) = self.parts().threads[index].calls.last().cloned()
+        else {
             return Ok(());
         };
         let site = self.site_here(index, What::call(kind.name()));
@@ -101,8 +107,8 @@ pub(super) trait LibraryCalls: Execution {
             }
             Kind::Signal | Kind::Barrier => it.machine.release(id, args[0], site),
             Kind::CondWait => it.machine.release(id, args[1], site),
-            Kind::Free => self.free(index, args[0], ret, site)?,
-            Kind::Realloc if args[0] != 0 && args[1] == 0 => self.free(index, args[0], ret, site)?,
+            Kind::Free => self.free(index, args[0], ret, glibc, site)?,
+            Kind::Realloc if args[0] != 0 && args[1] == 0 => self.free(index, args[0], ret, glibc, site)?,
             _ => {}
         }
         Ok(())
@@ -150,19 +156,24 @@ pub(super) trait LibraryCalls: Execution {
                 }
             }
             Kind::Malloc => self.allocated(index, result, first, !call.direct, site)?,
+            Kind::Mallocx => {
+                const ZERO: u64 = 0x40;
+                self.allocated(index, result, first, !call.direct || second & ZERO != 0, site)?;
+            }
+            Kind::Zalloc => self.allocated(index, result, first, true, site)?,
             Kind::Calloc => self.allocated(index, result, first.saturating_mul(second), true, site)?,
             Kind::Aligned => self.allocated(index, result, second, !call.direct, site)?,
+            Kind::AlignedZalloc => self.allocated(index, result, second, true, site)?,
             Kind::PosixMemalign if status == 0 => {
                 let block = it.memory.read_u64(first).unwrap_or(0);
                 self.allocated(index, block, third, !call.direct, site)?;
             }
-            Kind::Realloc if result != 0 => {
-                if first != 0 && first != result {
-                    self.free(index, first, call.ret, site)?;
-                }
-                // What was copied counts as written; so does the rest, of which nothing is known.
-                self.allocated(index, result, second, true, site)?;
+            Kind::Realloc if result != 0 => self.reallocated(index, call, result, second, site)?,
+            Kind::ReallocArray if result != 0 => {
+                self.reallocated(index, call, result, second.saturating_mul(third), site)?;
             }
+            Kind::Resize | Kind::Usable => self.grown(index, first, result, site)?,
+            Kind::Unknown => self.handed_out(index, result, site)?,
             Kind::Ranges => self.tell(index, &call.told),
             _ => {}
         }
@@ -189,11 +200,63 @@ pub(super) trait LibraryCalls: Execution {
         Ok(())
     }
 
-    fn free(&mut self, index: usize, block: u64, ret: u64, site: Site) -> Result<(), EngineError> {
-        // One that was allocated before there were threads has the size that the C library has noted. (The library
-        // frees blocks twice itself: a thread that ends gives those back that it has kept for its next `malloc`.)
+    /// A block has another size now, and perhaps another place.
+    fn reallocated(
+        &mut self,
+        index: usize,
+        call: &Call,
+        block: u64,
+        len: u64,
+        site: Site,
+    ) -> Result<(), EngineError> {
+        let before = call.args[0];
+        if before != 0 && before != block {
+            self.free(index, before, call.ret, call.glibc, site)?;
+        }
+        // What was copied counts as written; so does the rest, of which nothing is known.
+        self.allocated(index, block, len, true, site)
+    }
+
+    /// The program has been told that a block is so large: what lies behind the part that it has asked for may have been
+    /// freed with an earlier, larger block in the same place.
+    fn grown(&mut self, index: usize, block: u64, len: u64, site: Site) -> Result<(), EngineError> {
+        let Some(known) = self.parts().course.heap.get_mut(&block) else { return Ok(()) };
+        let before = std::mem::replace(known, len.max(*known));
+        if len <= before {
+            return Ok(());
+        }
+        let (start, more) = (block.saturating_add(before), len - before);
+        self.flush_range(start, more)?;
+        let it = self.parts();
+        it.machine.alloc(it.threads[index].id, site, Addr(start), more, true);
+        Ok(())
+    }
+
+    /// An allocator's function that nobody knows has returned an address. Memory there that was freed has been handed out
+    /// again: it is the program's, though nobody knows how much of it.
+    fn handed_out(&mut self, index: usize, addr: u64, site: Site) -> Result<(), EngineError> {
+        let Some((start, len)) = self.parts().machine.freed_at(Addr(addr)) else { return Ok(()) };
+        self.flush_range(start.0, len)?;
+        let it = self.parts();
+        it.machine.alloc(it.threads[index].id, site, start, len, true);
+        Ok(())
+    }
+
+    /// `glibc`: by glibc's own function.
+    fn free(
+        &mut self,
+        index: usize,
+        block: u64,
+        ret: u64,
+        glibc: bool,
+        site: Site,
+    ) -> Result<(), EngineError> {
+        // One that was allocated before there were threads has the size that glibc has noted. (The library frees blocks
+        // twice itself: a thread that ends gives those back that it has kept for its next `malloc`.) Other allocators
+        // keep sizes elsewhere: there, the word before a block is another block's.
         let known = self.parts().course.heap.remove(&block);
-        let noted = if known.is_none() && !self.is_library(ret) { self.noted_size(block) } else { None };
+        let noted =
+            if known.is_none() && glibc && !self.is_library(ret) { self.noted_size(block) } else { None };
         if let Some(len) = known.or(noted) {
             self.flush_range(block, len)?;
             let it = self.parts();
@@ -203,14 +266,11 @@ pub(super) trait LibraryCalls: Execution {
     }
 
     /// The size of a block as glibc's `malloc` keeps it, in the word before the block (its `malloc/malloc.c`, "Chunk
-    /// representation"). `None` for other libraries, and for what does not look like one.
+    /// representation"). `None` for what does not look like one.
     fn noted_size(&mut self, block: u64) -> Option<u64> {
         const FLAGS: u64 = 7;
         const MAPPED: u64 = 2;
         let it = self.parts();
-        if !it.modules.iter().any(|module| module.binary.core && module.is_glibc()) {
-            return None;
-        }
         let word = it.memory.read_u64(block.checked_sub(8)?)?;
         let (chunk, overhead) = (word & !FLAGS, if word & MAPPED != 0 { 16 } else { 8 });
         let fits = block.is_multiple_of(16) && chunk.is_multiple_of(16) && (32..1 << 40).contains(&chunk);

@@ -21,6 +21,7 @@ pub(crate) mod journal;
 mod library;
 mod modules;
 mod ringing;
+mod runtime;
 mod schedule;
 mod sites;
 // It is about x86-64's instructions and registers from end to end; elsewhere its programs are refused.

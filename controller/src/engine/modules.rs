@@ -17,7 +17,9 @@ use wmtrace_decoder::orders::{EmptyFence, Options, Orders};
 use wmtrace_decoder::{aarch64, x86};
 use wmtrace_model::op::ModelKind;
 
-use crate::engine::calls::FINDS_TABLES;
+use crate::engine::calls::{FINDS_TABLES, Kind, STEPPED, meaning, operator};
+use crate::engine::library::is_known;
+use crate::engine::runtime::{self, Native, Whose};
 use crate::engine::{EngineError, EngineOptions, ModuleInfo};
 
 /// What a file contains, at the addresses it was linked for.
@@ -33,12 +35,19 @@ pub(super) struct Binary {
     /// Addresses and sizes of functions, by name.
     functions: HashMap<&'static str, Vec<(u64, u64)>>,
     /// Functions among its code that run natively although the rest is under the model.
-    native: Vec<Range<u64>>,
+    native: Vec<Native>,
+    /// Functions with a meaning that run natively.
+    pub(super) entries: Vec<(u64, Kind)>,
+    /// Functions among that code that touch ranges of memory, or yield, by address.
+    known: HashMap<u64, &'static str>,
+    /// Whether it is an allocator.
+    allocator: bool,
     /// The tables of pointers that the dynamic linker fills in.
     linkage: Vec<Range<u64>>,
     /// Whether it is the C library or the dynamic linker itself.
     pub(super) core: bool,
-    glibc: bool,
+    /// Whether it is glibc, with its `malloc`.
+    pub(super) glibc: bool,
     /// Fences without an instruction, by the address before which they happen.
     pub(super) fences: HashMap<u64, Vec<EmptyFence>>,
     lowest: u64,
@@ -76,6 +85,23 @@ const RUNTIME: [&str; 18] = [
     "libc++abi",
     "libunwind",
 ];
+
+/// Files that are allocators: they run natively, too. Their free lists are in memory that is freed.
+const ALLOCATORS: [&str; 10] = [
+    "libjemalloc",
+    "libtcmalloc",
+    "libmimalloc",
+    "libtbbmalloc",
+    "librpmalloc",
+    "libsnmalloc",
+    "libhoard",
+    "libscalloc",
+    "libhardened_malloc",
+    "libltalloc",
+];
+
+/// Files whose `operator new` calls `malloc`.
+const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
 /// The C library and the dynamic linker: what they lock is their own.
 const CORE: [&str; 7] = ["libc.so", "libc-", "ld-linux", "ld-musl", "ld-2", "ld.so", "libpthread"];
@@ -205,6 +231,9 @@ impl Binary {
             core: CORE.iter().any(|prefix| name.starts_with(prefix)),
             fences: HashMap::new(),
             native: Vec::new(),
+            entries: Vec::new(),
+            known: HashMap::new(),
+            allocator: ALLOCATORS.iter().any(|prefix| name.starts_with(prefix)),
             lowest,
             fixed,
             name,
@@ -213,8 +242,9 @@ impl Binary {
             binary.functions.entry(&symbol.name).or_default().push((symbol.addr, symbol.size));
         }
         if binary.managed {
-            binary.native = binary.finds_tables();
+            binary.native = binary.finds_native();
         }
+        binary.find_entries();
         if binary.managed && options.model == ModelKind::C11 {
             binary.find_fences();
         }
@@ -237,6 +267,62 @@ impl Binary {
         }
     }
 
+    /// Code that runs natively: of a static program its C runtime, of any an allocator that it contains.
+    fn finds_native(&self) -> Vec<Native> {
+        let found = match self.image.arch() {
+            Arch::X86_64 => runtime::native(self.image, self.debug),
+            // There, code that is not waited for costs little.
+            Arch::Aarch64 => Vec::new(),
+        };
+        if found.is_empty() {
+            let tables = self.finds_tables().into_iter();
+            return tables.map(|range| Native { range, whose: Whose::Support }).collect();
+        }
+        let mut stepped: Vec<Range<u64>> = STEPPED.iter().flat_map(|name| self.extents(name)).collect();
+        stepped.sort_by_key(|range| range.start);
+        let cut = |it: Native| {
+            let parts = without(it.range, stepped.iter());
+            parts.into_iter().map(move |range| Native { range, whose: it.whose })
+        };
+        found.into_iter().flat_map(cut).collect()
+    }
+
+    /// Functions that mean something to the model, as far as they run natively.
+    fn find_entries(&mut self) {
+        let calls_malloc = CXX.iter().any(|prefix| self.name.starts_with(prefix));
+        for (&name, places) in &self.functions {
+            let is_known = self.managed && is_known(runtime::implements(name));
+            let meaning = meaning(name);
+            if meaning.is_none() && !is_known {
+                continue;
+            }
+            for &(addr, _) in places {
+                let native = self.native_at(addr).map(|it| it.whose);
+                if self.managed && native.is_none() {
+                    continue;
+                }
+                if is_known {
+                    let name = runtime::implements(name);
+                    let known = self.known.entry(addr).or_insert(name);
+                    *known = name.min(known);
+                }
+                // The C++ library's call `malloc`.
+                let through = (calls_malloc || native == Some(Whose::Support)) && operator(name).is_some();
+                if let Some(kind) = meaning.filter(|_| !through) {
+                    self.entries.push((addr, kind));
+                }
+            }
+        }
+        self.entries.sort_by_key(|&(addr, _)| addr);
+        self.entries.dedup_by_key(|&mut (addr, _)| addr);
+    }
+
+    /// The native part of the file's code that the address is in, if the rest is under the model.
+    fn native_at(&self, addr: u64) -> Option<&Native> {
+        let at = self.native.partition_point(|it| it.range.end <= addr);
+        self.native.get(at).filter(|it| it.range.contains(&addr))
+    }
+
     /// Functions that a static program has of the compiler's runtime, and that run natively ([`FINDS_TABLES`]).
     fn finds_tables(&self) -> Vec<Range<u64>> {
         /// How far from the first one they are, at most.
@@ -253,20 +339,7 @@ impl Binary {
 
     /// The parts of a range of the file's code that are under the model, if the file is.
     pub(super) fn watched(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let mut parts = Vec::new();
-        let mut from = range.start;
-        for hole in self.native.iter().filter(|hole| hole.start < range.end && hole.end > range.start) {
-            parts.push(from..hole.start.max(from));
-            from = from.max(hole.end);
-        }
-        parts.push(from..range.end.max(from));
-        parts.retain(|part| !part.is_empty());
-        parts
-    }
-
-    /// Where the functions of this name begin in the file.
-    pub(super) fn addresses(&self, name: &str) -> impl Iterator<Item = u64> {
-        self.functions.get(name).into_iter().flatten().map(|&(addr, _)| addr)
+        without(range, self.native.iter().map(|it| &it.range))
     }
 
     /// Where the functions of this name are in the file.
@@ -333,7 +406,8 @@ impl Module {
     /// Whether the address is in a stub that leads to another module's function.
     pub(super) fn is_stub(&self, addr: u64) -> bool {
         let offset = self.offset(addr);
-        let ranges = [".plt", ".plt.sec", ".plt.got"].map(|name| self.binary.image.section_range(name));
+        let ranges =
+            [".plt", ".plt.sec", ".plt.got", ".iplt"].map(|name| self.binary.image.section_range(name));
         self.contains(addr)
             && ranges.into_iter().flatten().any(|(start, size)| offset.wrapping_sub(start) < size)
     }
@@ -348,15 +422,56 @@ impl Module {
         self.binary.slots.iter().map(|(addr, name)| (addr.wrapping_add(self.bias), name.as_str()))
     }
 
-    /// Where the functions of this name begin in the process. (Several versions of one may exist.)
-    pub(super) fn functions(&self, name: &str) -> impl Iterator<Item = u64> {
-        let symbols = self.binary.functions.get(name).into_iter().flatten();
-        symbols.map(|(addr, _)| addr.wrapping_add(self.bias))
+    /// Where functions with such names are in the process, if they are not under the model.
+    pub(super) fn extents(&self, which: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+        let found =
+            self.binary.functions.iter().filter(|(name, _)| which(name)).flat_map(|(_, places)| places);
+        let moved =
+            found.map(|&(addr, size)| addr.wrapping_add(self.bias)..addr.wrapping_add(self.bias + size));
+        moved.filter(|it| !self.is_managed(it.start)).map(|it| (it.start, it.end)).collect()
     }
 
-    /// Whether it is glibc, with its `malloc`.
-    pub(super) fn is_glibc(&self) -> bool {
-        self.binary.glibc
+    /// Whether the address is of code that is under the model.
+    pub(super) fn is_managed(&self, addr: u64) -> bool {
+        self.contains(addr) && self.binary.managed && self.binary.native_at(self.offset(addr)).is_none()
+    }
+
+    /// Whose code runs natively there, if that is in a file of the program's.
+    fn whose(&self, addr: u64) -> Option<Whose> {
+        self.binary.native_at(self.offset(addr)).map(|it| it.whose)
+    }
+
+    /// Whether the address is the C library's.
+    pub(super) fn is_core(&self, addr: u64) -> bool {
+        self.contains(addr) && (self.binary.core || self.whose(addr) == Some(Whose::Core))
+    }
+
+    /// Whether the address is glibc's, with its `malloc`.
+    pub(super) fn is_glibc(&self, addr: u64) -> bool {
+        self.contains(addr) && (self.binary.glibc || self.whose(addr) == Some(Whose::Core))
+    }
+
+    /// Whether the address is an allocator's that is not the C library's.
+    pub(super) fn is_allocator(&self, addr: u64) -> bool {
+        self.contains(addr) && (self.binary.allocator || self.whose(addr) == Some(Whose::Allocator))
+    }
+
+    /// The function of an allocator that tells a block's size, and does nothing else.
+    pub(super) fn asks_for_size(&self) -> Option<u64> {
+        let names =
+            ["malloc_usable_size", "_rjem_malloc_usable_size", "je_malloc_usable_size", "mi_usable_size"];
+        let found = names.iter().filter_map(|name| self.binary.functions.get(name)).flatten();
+        found.map(|&(addr, _)| addr.wrapping_add(self.bias)).find(|&addr| self.is_allocator(addr))
+    }
+
+    /// The name of a function of the C runtime inside the program's own file, if it touches ranges of memory or yields.
+    pub(super) fn known_function(&self, addr: u64) -> Option<&'static str> {
+        self.binary.known.get(&self.offset(addr)).copied().filter(|_| self.contains(addr))
+    }
+
+    /// Where functions with a meaning are in the process.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (u64, Kind)> {
+        self.binary.entries.iter().map(|&(addr, kind)| (addr.wrapping_add(self.bias), kind))
     }
 
     /// The function's extent in the process.
@@ -365,6 +480,19 @@ impl Module {
         let start = addr.wrapping_add(self.bias);
         Some((start, start.wrapping_add(size)))
     }
+}
+
+/// A range without the holes in it, which are by address.
+fn without<'a>(range: Range<u64>, holes: impl Iterator<Item = &'a Range<u64>>) -> Vec<Range<u64>> {
+    let mut parts = Vec::new();
+    let mut from = range.start;
+    for hole in holes.filter(|hole| hole.start < range.end && hole.end > range.start) {
+        parts.push(from..hole.start.max(from));
+        from = from.max(hole.end);
+    }
+    parts.push(from..range.end.max(from));
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 fn is_managed(path: &str, name: &str, options: &EngineOptions) -> bool {
@@ -377,7 +505,7 @@ fn is_managed(path: &str, name: &str, options: &EngineOptions) -> bool {
     if listed(&options.unmanaged) {
         return false;
     }
-    !RUNTIME.iter().any(|prefix| name.starts_with(prefix))
+    !RUNTIME.iter().chain(&ALLOCATORS).any(|prefix| name.starts_with(prefix))
 }
 
 /// The lowest address that the file asks for, and whether it insists on its addresses.

@@ -489,6 +489,12 @@ impl<S: Strategy> Machine<S> {
         self.space.set_heap(at, len, true, Some(by));
     }
 
+    /// The freed memory that an address is in: where it begins, and its length.
+    #[must_use]
+    pub fn freed_at(&self, at: Addr) -> Option<(Addr, u64)> {
+        self.space.freed_at(at)
+    }
+
     /// Somebody outside the model's view (a library that runs natively, the kernel) has written memory, or may have.
     /// From now on everybody sees what memory holds there, and only that: the range has no history, and what threads
     /// hold back of it never arrives. (A held store that lies across an end of the range takes the rest of its bytes

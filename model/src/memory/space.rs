@@ -512,6 +512,12 @@ impl Space {
             .find_map(|(_, (_, state))| if let Heap::Freed(by) = state { Some(*by) } else { None })
     }
 
+    /// The freed range that the byte is in: where it begins, and its length.
+    pub(crate) fn freed_at(&self, addr: Addr) -> Option<(Addr, u64)> {
+        let (&from, &(to, state)) = self.heap.range(..=addr.0).next_back()?;
+        (to > addr.0 && matches!(state, Heap::Freed(_))).then_some((Addr(from), to - from))
+    }
+
     /// Whether some of the bytes are freed, and some are not.
     pub(crate) fn is_partly_freed(&self, addr: Addr, len: u64) -> bool {
         let end = addr.0.saturating_add(len);

@@ -74,8 +74,9 @@ impl<S: Strategy> Run<'_, S> {
         let child = if kind == Kind::Join { self.by_handle(args[0]) } else { None };
         // An initialiser may throw an exception through `pthread_once`, where nobody must stand in between.
         let watched = kind != Kind::Once;
-        let call = Call { kind, args, ret, sp, watched, child, told, direct };
         let file = self.engine.files.gates[self.threads[index].gate].file;
+        let glibc = self.engine.files.copies[file].binary.glibc;
+        let call = Call { kind, args, ret, sp, watched, child, told, direct, glibc };
         let to = self.engine.files.copies[file].own.returns.wrapping_add(self.biases[&file]);
         let thread = &mut self.threads[index];
         if watched {

@@ -8,7 +8,7 @@ use super::asm::{self, Va};
 use super::exclusive::{Sequence, sequence};
 use super::islands::islands;
 use super::patch::Kind;
-use crate::engine::calls::{Kind as Function, STEPPED, WATCHED};
+use crate::engine::calls::{Kind as Function, STEPPED, meaning, operator};
 use crate::engine::modules::Binary;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -77,13 +77,9 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
     if let Some(word) = word_at(image, image.entry()) {
         put(image.entry(), word, Wanted::Entry);
     }
-    if !binary.managed {
-        for (name, kind) in WATCHED {
-            for at in binary.addresses(name) {
-                if let Some(word) = word_at(image, at).filter(|_| !is_data(at)) {
-                    put(at, word, Wanted::Function(kind));
-                }
-            }
+    for &(at, kind) in &binary.entries {
+        if let Some(word) = word_at(image, at).filter(|_| !is_data(at)) {
+            put(at, word, Wanted::Function(kind));
         }
     }
     let managed = if binary.managed { None } else { Some(stepped(binary)) };
@@ -187,8 +183,8 @@ fn imports(binary: &Binary, start: Va, words: &[u32], put: &mut impl FnMut(Va, u
         }
         let slot = page.wrapping_add(u64::from(pair[1] >> 10 & 0xfff) * 8);
         let Some(name) = binary.slot_name(slot) else { continue };
-        // Its own gate tells the same.
-        if !WATCHED.iter().any(|(watched, _)| *watched == name) {
+        // Its own gate tells the same. (The C++ library's `operator new` has none.)
+        if meaning(name).is_none() || operator(name).is_some() {
             put(at, pair[0], Wanted::Import(name.into()));
         }
     }

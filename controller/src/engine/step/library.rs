@@ -8,6 +8,8 @@ use super::thread::Mode;
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
 use crate::engine::library::{LibraryCalls as _, yields};
+use crate::os::ptrace::Regs;
+use wmtrace_model::op::Addr;
 use wmtrace_model::strategy::Strategy;
 
 impl<S: Strategy> Run<'_, S> {
@@ -19,13 +21,22 @@ impl<S: Strategy> Run<'_, S> {
         let tail = self.threads[index].tail;
         self.threads[index].jumped_to = tail.and_then(|tail| Some((tail.sp, self.memory.read_u64(tail.sp)?)));
         self.initialised(index);
+        let target = self.threads[index].regs.rip;
         let name = slot.and_then(|slot| self.modules.iter().find(|module| module.contains(slot))?.slot(slot));
+        // In a static program there is none of the dynamic linker's.
+        let name = name.or_else(|| self.modules.iter().find_map(|module| module.known_function(target)));
         if !yields(name) {
             let name = name.map(str::to_owned);
             self.new_state(index);
             if let Some(name) = name {
                 self.copies(index, &name);
             }
+        }
+        if !self.entries.contains_key(&target)
+            && self.modules.iter().any(|module| module.is_allocator(target))
+        {
+            let call = self.call(index, Kind::Unknown, self.threads[index].regs.rsp);
+            self.threads[index].calls.push(call);
         }
         Ok(())
     }
@@ -65,11 +76,13 @@ impl<S: Strategy> Run<'_, S> {
             child: None,
             told: Vec::new(),
             direct,
+            glibc: self.modules.iter().any(|module| module.is_glibc(regs.rip)),
         }
     }
 
     /// A breakpoint in native code: the entry of a function that we know, or where one returns to.
     pub(super) fn breakpoint(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        let is_told = self.is_told_size(index, at);
         self.returned(index)?;
         if self.threads[index].mode != Mode::Running || self.threads[index].regs.rip != at {
             return Ok(());
@@ -79,6 +92,9 @@ impl<S: Strategy> Run<'_, S> {
         // A callback of the C library's may end with a jump to a function that returns to the C library.
         let by_itself = self.threads[index].jumped_to != Some((call.sp, call.ret));
         if self.is_internal(index, kind, call.ret, by_itself) {
+            return Ok(());
+        }
+        if !is_told && self.asks_for_size(index, at, &call) {
             return Ok(());
         }
         // Its return says nothing; but if the breakpoint had to be taken away until then, others would pass unseen.
@@ -96,6 +112,49 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].calls.push(call);
         let site = self.site_here(index, What::call(kind.name()));
         self.called(index, kind, object, site)
+    }
+
+    /// A block of which nobody has seen the allocation (there were no other threads yet) is about to be freed: the thread
+    /// asks its allocator for the block's size first, and comes back here. Whether it does. (glibc notes the size beside
+    /// the block, where we find it.)
+    fn asks_for_size(&mut self, index: usize, at: u64, call: &Call) -> bool {
+        let frees = matches!(call.kind, Kind::Free | Kind::Realloc | Kind::ReallocArray);
+        let block = call.args[0];
+        if !frees || block == 0 || call.glibc || self.course.heap.contains_key(&block) {
+            return false;
+        }
+        // Allocators do not like to be asked for what they do not have.
+        if self.is_library(call.ret) || self.machine.freed_at(Addr(block)).is_some() {
+            return false;
+        }
+        let module = self.modules.iter().find(|module| module.is_allocator(at));
+        let Some(function) = module.and_then(|module| module.asks_for_size()) else { return false };
+        let regs = self.threads[index].regs;
+        // The stack is aligned as at the entry of any function.
+        let sp = regs.rsp.wrapping_sub(16);
+        if self.memory.write(sp, &at.to_le_bytes()).is_err() {
+            return false;
+        }
+        let thread = &mut self.threads[index];
+        thread.asked = Some(regs);
+        thread.regs.rsp = sp;
+        thread.jump(function);
+        thread.passed = Some(function);
+        true
+    }
+
+    /// The thread has come back from asking for the size of a block. Whether it was asked.
+    fn is_told_size(&mut self, index: usize, at: u64) -> bool {
+        let thread = &mut self.threads[index];
+        let back = |asked: &mut Regs| asked.rip == at && thread.regs.rsp == asked.rsp.wrapping_sub(8);
+        let Some(regs) = thread.asked.take_if(back) else { return false };
+        let size = thread.regs.rax;
+        thread.regs = regs;
+        thread.dirty = true;
+        if size > 0 {
+            self.course.heap.insert(regs.rdi, size);
+        }
+        true
     }
 
     /// Whether a call frees nothing that the model knows: no block at all, or one that the C library has made for itself,

@@ -484,6 +484,9 @@ impl<S: Strategy> Run<'_, S> {
             thread.unwind();
         }
         self.threads[index].jump(target);
+        if std::mem::take(&mut self.threads[index].passes) {
+            return Ok(());
+        }
         if !insn.stub {
             let jumps = !transfer.is_call() && !matches!(transfer, Transfer::Return { .. });
             self.threads[index].tail = jumps.then_some(Tail { pc: regs.rip, sp: regs.rsp });

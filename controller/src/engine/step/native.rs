@@ -104,6 +104,7 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Signal(libc::SIGTRAP) if self.is_breakpoint(index)? => {
                 let pc = self.threads[index].regs.rip - 1;
                 self.threads[index].jump(pc);
+                self.threads[index].passes = self.modules.iter().any(|module| module.is_stub(pc));
                 Ok(())
             }
             Stop::Signal(signal) => self.signalled(index, signal),

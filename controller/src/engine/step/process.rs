@@ -1,6 +1,6 @@
 //! Processes and threads: how they begin, what they make, and how they end.
 
-use super::calls::{STEPPED, WATCHED};
+use super::calls::{Kind, STEPPED, operator};
 use super::modules::Module;
 use super::run::Run;
 use super::sea::Sea;
@@ -24,18 +24,6 @@ pub(super) const LOOSE: &str =
 
 /// More processes than this is a fork bomb.
 const MAX_CHILDREN: usize = 256;
-
-/// `operator new` in its variants, which call `malloc` for the program.
-const NEW: [&str; 8] = [
-    "_Znwm",
-    "_Znam",
-    "_ZnwmRKSt9nothrow_t",
-    "_ZnamRKSt9nothrow_t",
-    "_ZnwmSt11align_val_t",
-    "_ZnamSt11align_val_t",
-    "_ZnwmSt11align_val_tRKSt9nothrow_t",
-    "_ZnamSt11align_val_tRKSt9nothrow_t",
-];
 
 impl<S: Strategy> Run<'_, S> {
     /// Makes a new program's world the same each time: no vdso, known random bytes.
@@ -87,27 +75,25 @@ impl<S: Strategy> Run<'_, S> {
         for module in self.modules.clone() {
             if module.binary.managed {
                 self.sea.add_module(&self.memory, &module)?;
-                continue;
-            }
-            for name in STEPPED {
-                if let Some((start, end)) = module.extent(name) {
-                    self.sea.add(&self.memory, start, end)?;
-                }
-            }
-            self.allocators.extend(NEW.iter().filter_map(|name| module.extent(name)));
-        }
-        for module in self.modules.clone().iter().filter(|module| !module.binary.managed) {
-            for (name, kind) in WATCHED {
-                for at in module.functions(name) {
-                    if self.entries.insert(at, kind).is_none() {
-                        self.sea.watch(&self.memory, at)?;
+            } else {
+                for name in STEPPED {
+                    if let Some((start, end)) = module.extent(name) {
+                        self.sea.add(&self.memory, start, end)?;
                     }
                 }
+            }
+            self.allocators.extend(module.extents(|name| operator(name) == Some(Kind::Malloc)));
+        }
+        for (at, kind) in self.modules.clone().iter().flat_map(Module::entries) {
+            if !self.sea.covers(at) && self.entries.insert(at, kind).is_none() {
+                self.sea.watch(&self.memory, at)?;
             }
         }
         if let Some(index) = self.threads.iter().position(|thread| thread.mode == Mode::Running) {
             self.find_callers(index);
         }
+        let data = mappings.iter().rfind(|mapping| mapping.name == "[heap]");
+        self.data_end = data.map_or(0, |mapping| mapping.end);
         if let Some(warning) = self.engine.library.unread(&mappings) {
             self.warn(warning);
         }
@@ -129,15 +115,10 @@ impl<S: Strategy> Run<'_, S> {
     /// Reports show it.
     fn find_callers(&mut self, index: usize) {
         let callers = unwind::callers(&self.threads[index].regs, &self.modules, &self.memory);
-        let managed: Vec<Range<u64>> = self
-            .modules
-            .iter()
-            .filter(|module| module.binary.managed)
-            .map(|module| module.start..module.end)
-            .collect();
+        let modules = self.modules.clone();
         let (mut stack, mut frames) = (StackId::default(), Vec::new());
         for caller in callers.into_iter().rev() {
-            if managed.iter().any(|module| module.contains(&caller.ret)) {
+            if modules.iter().any(|module| module.is_managed(caller.ret)) {
                 frames.push(Frame { sp: caller.slot, before: stack });
                 stack = self.engine.sites.called(stack, caller.ret, &self.modules);
             }
@@ -156,8 +137,7 @@ impl<S: Strategy> Run<'_, S> {
         // The place itself is shown like a call: as the innermost of them.
         let thread = &self.threads[index];
         let pc = thread.regs.rip;
-        let inside = |module: &Module| module.binary.managed && (module.start..module.end).contains(&pc);
-        if self.modules.iter().any(inside) {
+        if self.modules.iter().any(|module| module.is_managed(pc)) {
             let stack = self.engine.sites.called(thread.calls_made, pc + 1, &self.modules);
             self.threads[index].calls_made = stack;
         }
@@ -168,7 +148,7 @@ impl<S: Strategy> Run<'_, S> {
         let mappings = proc::mappings(self.process);
         let modules = self.engine.library.modules(&mappings, &self.engine.options).ok()?;
         let callers = unwind::callers(&self.threads[index].regs, &modules, &self.memory);
-        let managed = |at: u64| modules.iter().any(|module| module.binary.managed && module.contains(at));
+        let managed = |at: u64| modules.iter().any(|module| module.is_managed(at));
         let call = callers.iter().map(|caller| caller.ret.wrapping_sub(1)).find(|&call| managed(call))?;
         let what = What::call("begins");
         Some(self.engine.sites.site(call, StackId::default(), what, &modules, String::new))

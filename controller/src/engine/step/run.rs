@@ -46,6 +46,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) entries: HashMap<u64, Kind>,
     /// Where `operator new` is: what calls `malloc` from there calls it for the program.
     pub(super) allocators: Vec<(u64, u64)>,
+    /// Where the data segment ends, which grows and shrinks (`brk`).
+    pub(super) data_end: u64,
     /// By [`ThreadId`].
     pub(super) threads: Vec<Thread>,
     pub(super) by_tid: HashMap<Tid, usize>,
@@ -99,6 +101,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             modules: Vec::new(),
             entries: HashMap::new(),
             allocators: Vec::new(),
+            data_end: 0,
             threads: vec![thread],
             by_tid: HashMap::from([(process, 0)]),
             arrived: BTreeMap::new(),

@@ -165,6 +165,13 @@ impl<S: Strategy> Run<'_, S> {
             libc::SYS_mprotect | libc::SYS_pkey_mprotect if !failed => {
                 self.protected(call.args[0], call.args[1], call.args[2])?;
             }
+            libc::SYS_brk if !self.sea.is_empty() => {
+                // What was freed at its end, and comes back another time, is new.
+                let before = std::mem::replace(&mut self.data_end, result);
+                if result < before {
+                    self.renewed(index, result, before - result)?;
+                }
+            }
             libc::SYS_munmap if !failed => self.unmapped(index, call.args[0], call.args[1])?,
             libc::SYS_mremap if !failed => {
                 self.unmapped(index, call.args[0], call.args[1])?;

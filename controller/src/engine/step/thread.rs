@@ -62,6 +62,10 @@ pub(super) struct Thread {
     pub(super) tail: Option<Tail>,
     /// The stack pointer and the return address of the function that it left by that jump for.
     pub(super) jumped_to: Option<(u64, u64)>,
+    /// It is asked for the size of a block that it is about to free, and has these registers afterwards.
+    pub(super) asked: Option<Regs>,
+    /// Native code goes through a stub of the linker's in the program's file: what it calls is its own affair.
+    pub(super) passes: bool,
     /// What it wants of the thread that it is making, if the kernel was asked for something else.
     pub(super) clone_flags: Option<u64>,
     /// A hash of its vector registers.
@@ -104,6 +108,8 @@ impl Thread {
             last_pc: 0,
             tail: None,
             jumped_to: None,
+            asked: None,
+            passes: false,
             clone_flags: None,
             vectors: 0,
             new_vectors: true,
