@@ -83,6 +83,8 @@ pub(crate) struct Unit {
     /// Of a split unit: what stayed in the main file, with the line table.
     skeleton: Option<(Arc<Dwarf<Bytes>>, gimli::Unit<Bytes>)>,
     pub(crate) language: Option<gimli::DwLang>,
+    /// Compiled by GCC.
+    pub(crate) gnu: bool,
     /// Its compiler gives a fence without an instruction a row of the line table.
     pub(crate) rows_for_fences: bool,
     scopes: Vec<Scope>,
@@ -108,6 +110,7 @@ impl Unit {
             unit,
             skeleton,
             language: None,
+            gnu: false,
             rows_for_fences: false,
             scopes: Vec::new(),
             routines: HashMap::new(),
@@ -309,7 +312,9 @@ impl Reader<'_> {
                     self.out.language = Some(language);
                 }
                 let producer = self.out.string(die, gimli::DW_AT_producer);
-                self.out.rows_for_fences |= producer.is_some_and(|producer| gives_rows(&text(&producer)));
+                let producer = producer.as_ref().map(text).unwrap_or_default();
+                self.out.gnu |= producer.starts_with("GNU ");
+                self.out.rows_for_fences |= gives_rows(&producer);
             }
             gimli::DW_TAG_namespace
             | gimli::DW_TAG_module
