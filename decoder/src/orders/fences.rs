@@ -11,7 +11,7 @@ use super::ops::OpKind;
 use super::{Decode, Inside, Orders};
 use crate::debug::{NONE, Row, SourceLine, Unit};
 use crate::effect::{Access, AccessKind, Arch, Flow};
-use crate::text::{Effects, Found, Language, Place, is_keyword};
+use crate::text::{Effects, Found, Language, Place, is_keyword, is_library};
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::order::Order;
 
@@ -58,8 +58,12 @@ impl Orders<'_> {
                 }
                 let inside = Inside { unit, ops: vec![(at, op)], nested: false };
                 let info = self.stated(pc, &inside).or_else(|| self.told_by_text(&inside));
-                let info = info.unwrap_or_else(|| OrderInfo::new(Order::SeqCst, Source::Policy, Atomic::Yes));
-                if instructions.is_empty() || info.runtime.is_some() {
+                // An order that nobody knows: what has an instruction for the strongest one may also be another.
+                let info = info.unwrap_or_else(|| OrderInfo {
+                    strengthened: Some(Order::AcqRel),
+                    ..OrderInfo::new(Order::AcqRel, Source::Policy, Atomic::Yes)
+                });
+                if instructions.is_empty() || info.order != Some(Order::SeqCst) {
                     let frames = match node.parent {
                         // A real function: its own instructions are its place.
                         NONE => self.debug.frames(pc),
@@ -70,7 +74,9 @@ impl Orders<'_> {
             }
             // Every fence of AArch64 is an instruction.
             if self.image.arch() == Arch::X86_64 && unit.rows_for_fences && !is_rust(unit) {
-                self.fences_of_rows(unit, &mut found);
+                let entries = std::mem::take(&mut found);
+                self.fences_of_rows(unit, &entries, &mut found);
+                found.extend(entries);
             }
         }
         found.sort_by_key(|fence| fence.pc);
@@ -102,7 +108,7 @@ impl Orders<'_> {
     }
 
     /// The fences of rows: where the line table has a row whose text is a fence, or a macro with one in it.
-    fn fences_of_rows(&self, unit: &Unit, found: &mut Vec<EmptyFence>) {
+    fn fences_of_rows(&self, unit: &Unit, entries: &[EmptyFence], found: &mut Vec<EmptyFence>) {
         let mut known: BTreeMap<u64, Option<(String, Marks)>> = BTreeMap::new();
         // By file and line: the rows that point at a mark, and the others.
         let mut lines: BTreeMap<(u64, u32), [Vec<Row>; 2]> = BTreeMap::new();
@@ -127,10 +133,20 @@ impl Orders<'_> {
                 let Some(order) = effects.order().filter(|_| seen.insert((row.addr, line, column))) else {
                     continue;
                 };
-                let info = OrderInfo {
+                let mut info = OrderInfo {
                     strengthened: (!sure).then_some(order),
                     ..OrderInfo::new(order, Source::Text, Atomic::Yes)
                 };
+                // The fence in the library's own function: entries know more of it, if they know of this copy of it.
+                if is_library(path) {
+                    if entries.iter().any(|entry| entry.pc == row.addr) {
+                        continue;
+                    }
+                    match self.order_of_entries(unit, row.addr, entries) {
+                        Some(order) => info = OrderInfo::new(order, Source::Dwarf, Atomic::Yes),
+                        None => info.strengthened = Some(order),
+                    }
+                }
                 let line = SourceLine { file: path.clone(), line, column };
                 let innermost = unit.chain(row.addr).first().copied().unwrap_or(NONE);
                 let frames = self.debug.frames_from(unit, innermost, Some(line));
@@ -139,11 +155,22 @@ impl Orders<'_> {
         }
     }
 
+    /// The order of all fences without an instruction that entries have in the function at `pc`, if it is one.
+    fn order_of_entries(&self, unit: &Unit, pc: u64, entries: &[EmptyFence]) -> Option<Order> {
+        let function = unit.functions_at(pc).next()?;
+        let here = entries.iter().filter(|entry| unit.functions_at(entry.pc).any(|it| it == function));
+        let mut orders = here.map(|entry| entry.info.order);
+        let first = orders.next()??;
+        (orders.all(|order| order == Some(first)) && first != Order::SeqCst).then_some(first)
+    }
+
     /// The places of a file's text that are fences once they are compiled. Functions with fences in them are not: where
     /// they are inlined their own text has a row.
     fn marks(&self, path: &str) -> Option<Marks> {
         let names = self.names(Language::C);
-        let items = names.file(path)?;
+        // Of the libraries of compilers only the fence itself.
+        let own = if is_library(path) { names.library(path, || self.whole(path)) } else { None };
+        let items = own.as_ref().or_else(|| names.file(path))?;
         let mut marks = Marks::default();
         let all = Place::Code(0..items.tokens.code.len());
         for (token, found) in items.contents(&all) {

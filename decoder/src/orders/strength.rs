@@ -42,8 +42,7 @@ impl Orders<'_> {
     /// The source text of the program in one language.
     pub(super) fn names(&self, language: Language) -> &Names {
         let sources = self.kept.0.sources.get_or_init(|| self.debug.sources());
-        let files = self.debug.files();
-        let mut open = |path: &str| self.kept.0.texts.whole(files, path);
+        let mut open = |path: &str| self.whole(path);
         match language {
             Language::C => self.kept.0.names_of_c.get_or_init(|| {
                 Names::new(language, &sources.c, &sources.directories, &sources.macros, &mut open)
@@ -52,6 +51,11 @@ impl Orders<'_> {
                 Names::new(language, &sources.rust, &BTreeSet::new(), &Macros::default(), &mut open)
             }),
         }
+    }
+
+    /// The text of a file.
+    pub(super) fn whole(&self, path: &str) -> Option<String> {
+        self.kept.0.texts.whole(self.debug.files(), path)
     }
 
     /// The first source file that was asked for and cannot be read: names that it may define have fences behind them.
@@ -69,6 +73,10 @@ impl Orders<'_> {
             return if self.is_linkers(pc) { Effects::default() } else { Effects::BOTH };
         };
         let Some(&root) = chain.last() else { return Effects::BOTH };
+        // A function with the same code and other fences may have been folded into it.
+        if self.has_lost_twin(&(unit, chain)) {
+            return Effects::BOTH;
+        }
         let key = unit.nodes[root as usize].ranges.first().map_or(pc, |range| range.0);
         let known = self.kept.0.functions_known.effects.lock();
         if let Some(&known) = known.unwrap_or_else(std::sync::PoisonError::into_inner).get(&key) {
@@ -95,7 +103,11 @@ impl Orders<'_> {
             "_dl_relocate_static_pie",
         ];
         let at = self.image.code().iter().find(|code| (code.addr..code.end()).contains(&pc));
-        let named = || self.image.symbol_at(pc).is_some_and(|symbol| FUNCTIONS.contains(&symbol.name.as_str()));
+        // rustc's stubs of allocation functions: `__rustc::__rust_alloc`.
+        let is_known = |name: &str| {
+            FUNCTIONS.contains(&name) || name.starts_with("__rust_") || name.contains("___rustc")
+        };
+        let named = || self.image.symbol_at(pc).is_some_and(|symbol| is_known(&symbol.name));
         at.is_some_and(|code| SECTIONS.contains(&code.name.as_str())) || named()
     }
 

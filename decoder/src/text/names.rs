@@ -105,6 +105,14 @@ impl Names {
         self.files.get(path)
     }
 
+    /// What is known of a file of a compiler's library, if it is the one that has the fence in it.
+    pub(crate) fn library(&self, path: &str, open: impl FnOnce() -> Option<String>) -> Option<Arc<Items>> {
+        let is_it =
+            path.ends_with("/bits/atomic_base.h") || path.contains("/c++/") && path.ends_with("fence.h");
+        let text = is_it.then(open).flatten()?;
+        Some(Arc::new(Items::new(text, Language::C, &Macros::default())))
+    }
+
     /// The first file that could not be read.
     pub(crate) fn missing(&self) -> Option<&str> {
         self.missing.first().map(String::as_str)
@@ -233,8 +241,8 @@ pub(crate) fn is_library(path: &str) -> bool {
         || c.iter().any(|part| path.contains(part)) && path.starts_with("/usr/")
         || path.strip_prefix("/usr/include/").is_some_and(is_standard)
         || path.starts_with("/usr/lib/llvm-")
-        || path == "<built-in>"
-        || path.ends_with("/<built-in>")
+        // `<built-in>`, `<stdin>`: no file at all.
+        || path.rsplit('/').next().is_some_and(|name| name.starts_with('<'))
 }
 
 /// Headers of the C library and the languages.
