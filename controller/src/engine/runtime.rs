@@ -361,7 +361,8 @@ fn runs(
     }
     let mut native: Vec<Native> = Vec::new();
     for run in trimmed(functions, &verdicts) {
-        let mut whose = Whose::Support;
+        // What precedes the first certain one is of its file.
+        let Verdict::Certain(mut whose) = verdicts[run.start] else { continue };
         for at in extended(functions, &verdicts, run) {
             if let Verdict::Certain(owner) = verdicts[at] {
                 whose = owner;
