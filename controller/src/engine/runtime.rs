@@ -454,7 +454,7 @@ mod tests {
         let at = |(number, &(text, binding, file)): (u64, &(&'static str, Binding, usize))| Function {
             start: 16 * number,
             end: 16 * number + 16,
-            names: vec![Name { text, binding, file: (binding == Binding::Local).then_some(file) }],
+            names: vec![Name { text, binding, file: (binding == Local).then_some(file) }],
             section: 1,
         };
         (0..).zip(names).map(at).collect()
