@@ -155,7 +155,10 @@ pub(crate) fn compile(compiler: &'static str, flags: &[&str], path: &Path, text:
     // Others may be compiling the same: whoever is ready takes the name, whole.
     let unique = format!("{}-{}", std::process::id(), UNIQUE.fetch_add(1, Ordering::Relaxed));
     let partial = result.with_extension(unique);
-    let output = Command::new(compiler).args(flags).arg("-o").arg(&partial).arg(path).output();
+    // Libraries come after what needs them.
+    let (libraries, flags): (Vec<&str>, Vec<&str>) = flags.iter().partition(|flag| flag.starts_with("-l"));
+    let mut command = Command::new(compiler);
+    let output = command.args(&flags).arg("-o").arg(&partial).arg(path).args(libraries).output();
     let output = output.unwrap_or_else(|error| panic!("{compiler}: {error}; see scripts/setup tests"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{compiler} {} {}:\n{messages}", flags.join(" "), path.display());

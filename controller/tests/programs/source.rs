@@ -145,7 +145,7 @@ pub(crate) fn for_each<T>(
 /// wrong variant that is none.
 #[test]
 fn headers_say_what_to_expect() {
-    for directory in ["verdicts", "patterns", "odd"] {
+    for directory in ["verdicts", "patterns", "odd", "allocators"] {
         let sources = Source::unfiltered(directory);
         assert!(!sources.is_empty(), "{directory}");
         for source in sources {
