@@ -99,7 +99,7 @@ fn an_assignment_of_c_is_a_store() {
 #include <stdlib.h>
 struct s { _Atomic int flag; int data; };
 static _Atomic int ready;
-static int data;
+int data;
 #define SET(o, v) atomic_store(&(o), v)
 static void *one(void *p) { data = 1; ready = 2; return p; }
 static void *two(void *p) {
