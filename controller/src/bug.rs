@@ -12,6 +12,9 @@ use wmtrace_model::op::ThreadId;
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::StrategyKind;
 
+/// What reports call an access of which nobody knows whether it is a store or a read-modify-write.
+pub(crate) const STORE_OR_RMW: &str = "store or rmw";
+
 /// What kind of bug; the names are those of the JSON.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,7 +142,7 @@ impl Side {
     /// An access that the machine names.
     pub(crate) fn access(access: &Access, site: SiteInfo, blamed: usize) -> Side {
         let named = if access.store { "store" } else { "load" };
-        let op = if site.op == "rmw" || site.op == "cas" || site.op == "free" { site.op } else { named };
+        let op = if ["rmw", "cas", "free", STORE_OR_RMW].contains(&site.op) { site.op } else { named };
         let order = if access.atomic { site.order.map(|(order, _)| order) } else { Some(Order::Na) };
         Side {
             thread: Some(access.thread),
@@ -181,6 +184,7 @@ impl Side {
             Some("load") => "loads",
             Some("store") => "stores",
             Some("rmw") => "reads and writes",
+            Some(STORE_OR_RMW) => "writes, and may read,",
             Some("cas") => "compares and swaps",
             Some("free") => "frees",
             Some(op) => op,

@@ -6,7 +6,7 @@
 use super::blame::blamed;
 use super::said::said;
 use super::signal;
-use crate::bug::{Detail, Key, Kind, Side, Where};
+use crate::bug::{Detail, Key, Kind, STORE_OR_RMW, Side, Where};
 use crate::cli::{ExpectExit, Races};
 use crate::engine::{End, ModuleInfo, Outcome, Sites};
 use crate::events::last_of_each;
@@ -111,7 +111,10 @@ impl Judge<'_> {
                 let side = self.side(access);
                 // Plain loads of such memory are no bug of this kind: padding is copied along, words are read whole. Nor
                 // is what the kernel looks at for a function that waits: the C runtime has written it, unseen.
-                if self.sites.site(access.site).atomic != Atomic::Yes || side.order.is_none() {
+                // And what may be a store need not have read.
+                let may_be_store = side.op == Some(STORE_OR_RMW);
+                if self.sites.site(access.site).atomic != Atomic::Yes || side.order.is_none() || may_be_store
+                {
                     return Ok(());
                 }
                 let message = format!("{}, which nobody has written since it was allocated", at(&side));

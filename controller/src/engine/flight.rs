@@ -1,9 +1,12 @@
 //! Instructions under way, of which the model decides some accesses.
 
 use super::calls::Told;
+use crate::bug::STORE_OR_RMW;
 use crate::os::OsError;
 use crate::os::memory::ProcessMemory;
 use std::rc::Rc;
+use wmtrace_decoder::effect::{AccessKind, Concrete};
+use wmtrace_decoder::orders::Meant;
 use wmtrace_model::op::{Op, Place, Site, Value};
 use wmtrace_model::order::Order;
 
@@ -114,6 +117,26 @@ impl Before {
             meanwhile.push((at, now));
         }
         Ok(meanwhile)
+    }
+}
+
+/// What an access is to the model: what it is at the source. XCHG may be a store, whatever it does beside that, and a load
+/// may be a read-modify-write that changes nothing.
+pub(super) fn as_meant(it: &Concrete, meant: Meant) -> AccessKind {
+    match (it.kind, meant) {
+        (AccessKind::Rmw, Meant::Store) if !it.conditional => AccessKind::Store,
+        (AccessKind::Load, Meant::Rmw) if it.len <= 16 => AccessKind::Rmw,
+        (kind, _) => kind,
+    }
+}
+
+/// What reports call an access that the model decides on.
+pub(super) fn op_name(kind: AccessKind, meant: Meant) -> &'static str {
+    match (kind, meant) {
+        (AccessKind::Rmw, Meant::StoreOrRmw) => STORE_OR_RMW,
+        (AccessKind::Rmw, _) => "rmw",
+        (AccessKind::Store | AccessKind::LoadStore, _) => "store",
+        (AccessKind::Load, _) => "load",
     }
 }
 

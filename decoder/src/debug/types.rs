@@ -202,7 +202,11 @@ fn shape(
                     (false, true) => Shape::Volatile,
                     (false, false) => Shape::Compound,
                 };
-                return Some((shape, size?));
+                // What is declared only has no size, but qualifiers all the same.
+                return match shape {
+                    Shape::Compound => Some((shape, size?)),
+                    shape => Some((shape, size.unwrap_or(0))),
+                };
             }
             _ => return Some((if volatile { Shape::Volatile } else { Shape::Compound }, size.unwrap_or(0))),
         }

@@ -1,10 +1,11 @@
 //! Atomic, plain or unsure: inside an atomic operation, which access is the operation's own; outside
 //! of any, what the variable's type, the symbol and the source text say.
 
-use super::info::{Atomic, OrderInfo, Source};
+use super::info::{Atomic, Meant, OrderInfo, Source};
 use super::instance::{Argument, Instance, is_c, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
+use super::source::Statement;
 use super::{Chain, Inside, Orders, Role};
 use crate::debug::{Shape, Types, Unit, hint};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
@@ -55,7 +56,9 @@ impl Orders<'_> {
             OpKind::Cas if inside.nested && frame.is_none() => return Role::Another,
             // What is not atomic by its instruction is the expected value, in memory of its own.
             OpKind::Cas => return Role::Beside,
-            OpKind::Rmw => false,
+            OpKind::Rmw if self.is_idle_barrier(pc, access, inside) => return Role::Fence,
+            // LLVM makes a load of a read-modify-write that changes nothing.
+            OpKind::Rmw => access.kind == AccessKind::Load && self.idle(inside).loads,
         };
         match (own || access.atomic, frame) {
             (true, None) if access.atomic => Role::Itself,
@@ -250,15 +253,21 @@ impl Orders<'_> {
             };
         };
         let calls = statement.calls();
+        // LLVM's read-modify-writes that change nothing.
+        let idle = access.kind == AccessKind::Load && self.is_idle_line(pc, scope.unit);
+        let barrier = !scope.unit.gnu && self.is_no_op_on_stack(pc, access);
         let fits = |kind: OpKind| match kind {
             OpKind::Load => access.kind == AccessKind::Load,
             // A sequentially consistent store is an XCHG.
             OpKind::Store => matches!(access.kind, AccessKind::Store) || access.atomic,
-            OpKind::Rmw | OpKind::Cas => access.atomic,
+            OpKind::Rmw if access.kind == AccessKind::Load => idle,
+            OpKind::Rmw | OpKind::Cas => access.atomic && !barrier,
             OpKind::Fence => false,
         };
         let fitting = calls.iter().filter(|call| {
             let here = statement.at.is_some_and(|at| call.extent.0 <= at && at < call.extent.1);
+            let named = statement.at == Some(call.extent.0);
+            let here = if call.kind == OpKind::Rmw { named && idle } else { here };
             fits(call.kind) && (here || access.atomic || shape == Some(Shape::Atomic))
         });
         let call = match fitting.collect::<Vec<_>>()[..] {
@@ -274,8 +283,16 @@ impl Orders<'_> {
                 None if sure => self.lost(access),
                 _ => self.unsure(access),
             };
-            return OrderInfo { store: call.kind == OpKind::Store, ..info };
+            let meant = match (call.kind, access.kind) {
+                (OpKind::Store, _) => Meant::Store,
+                (OpKind::Rmw, AccessKind::Load) => Meant::Rmw,
+                (OpKind::Load | OpKind::Rmw | OpKind::Cas | OpKind::Fence, _) => Meant::Same,
+            };
+            return OrderInfo { meant, ..info };
         }
+        // From here on, other statements of the same lines do not matter.
+        let statement = statement.alone();
+        let calls = statement.calls();
         let named = |shape: Shape| {
             statement
                 .words()
@@ -283,7 +300,12 @@ impl Orders<'_> {
         };
         if shape == Some(Shape::Atomic) && calls.is_empty() {
             // C11 6.2.6.1: operators on `_Atomic` objects are sequentially consistent.
-            return OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
+            let meant = self.assigns(pc, access, &statement, scope);
+            return OrderInfo { meant, ..OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes) };
+        }
+        if access.atomic && calls.is_empty() && self.assigns(pc, access, &statement, scope) == Meant::Store {
+            let info = OrderInfo::new(Order::SeqCst, Source::Text, Atomic::Yes);
+            return OrderInfo { meant: Meant::Store, ..info };
         }
         if access.atomic || shape == Some(Shape::Atomic) {
             return self.lost(access);
@@ -318,6 +340,19 @@ impl Orders<'_> {
             };
         }
         OrderInfo::plain(Source::Text)
+    }
+
+    /// What an XCHG is of a statement without a call of an atomic function: of all operators of C only the assignment
+    /// becomes one.
+    fn assigns(&self, pc: u64, access: &Access, statement: &Statement, scope: &Scope<'_>) -> Meant {
+        if !access.atomic || !self.is_exchange(pc) {
+            return Meant::Same;
+        }
+        let (_, called) = statement.unknown(|word| self.knows(word, scope));
+        match statement.assigns() && !called && !statement.may_hide_atomics() {
+            true => Meant::Store,
+            false => Meant::Same,
+        }
     }
 
     /// Whether debug information or the symbol table knows what a name in the source is.

@@ -50,6 +50,22 @@ pub enum Atomic {
     Unsure,
 }
 
+/// What an access is at the source, where its instruction alone does not tell.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub enum Meant {
+    /// What its instruction is.
+    #[default]
+    Same,
+    /// A store: x86's sequentially consistent store is an XCHG, whose result nobody looks at.
+    Store,
+    /// An XCHG of which nobody knows whether it is a store or a read-modify-write. It orders like the latter, and is
+    /// accused of nothing that only the latter would do.
+    StoreOrRmw,
+    /// A read-modify-write that writes what it has read (`fetch_add(0)`): LLVM makes a load of it, mostly with a full
+    /// barrier before. It reads the newest store all the same.
+    Rmw,
+}
+
 /// What unknown loads and stores are taken for (`--assume`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Assume {
@@ -177,9 +193,8 @@ pub struct OrderInfo {
     pub from: Source,
     /// Whether the access is atomic.
     pub atomic: Atomic,
-    /// A store at the source, whatever the instruction: x86's sequentially consistent store is an XCHG, whose result
-    /// nobody looks at.
-    pub store: bool,
+    /// What it is at the source, whatever the instruction.
+    pub meant: Meant,
     /// Locked x86-64 code that is no atomic operation of the source's: inline assembly, or nobody knows what. It was
     /// chosen for what the processor makes of it, which is more than any RMW of a language: a full barrier, too.
     pub barrier: bool,
@@ -198,7 +213,7 @@ impl OrderInfo {
             runtime: None,
             from,
             atomic,
-            store: false,
+            meant: Meant::Same,
             barrier: false,
             strengthened: None,
             warning: None,

@@ -3,7 +3,7 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
 //! `instance` reads an operation's order argument, `source` reads source text,
-//! `classify` tells atomic from plain, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
+//! `classify` tells atomic from plain, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `idle` read-modify-writes that became loads and stores that became exchanges, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
@@ -13,6 +13,7 @@ mod classify;
 mod fences;
 pub mod file;
 mod folded;
+mod idle;
 mod info;
 mod instance;
 mod ops;
@@ -22,7 +23,7 @@ mod source;
 mod strength;
 
 pub use calls::AtomicCall;
-pub use info::{Assume, Atomic, EmptyFence, InsnOrders, OrderInfo, RuntimeOrder, Source, Warning};
+pub use info::{Assume, Atomic, EmptyFence, InsnOrders, Meant, OrderInfo, RuntimeOrder, Source, Warning};
 pub use ops::OpKind;
 pub use registers::{Thread, dwarf_register};
 pub use strength::UncertainFence;
@@ -126,8 +127,11 @@ impl<'a> Orders<'a> {
     fn at_place(&self, pc: u64, effect: &InsnEffect, place: Option<&Chain<'a>>) -> InsnOrders {
         let inside = place.and_then(|place| self.inside_of(pc, place));
         let stack_fence = inside.as_ref().is_some_and(|inside| {
-            inside.ops[0].1.kind == OpKind::Fence
-                && effect.accesses.iter().any(|a| a.kind == AccessKind::Rmw && self.on_stack_top(a))
+            effect.accesses.iter().any(|access| match inside.ops[0].1.kind {
+                OpKind::Fence => access.kind == AccessKind::Rmw && self.on_stack_top(access),
+                OpKind::Rmw => self.is_idle_barrier(pc, access, inside),
+                OpKind::Load | OpKind::Store | OpKind::Cas => false,
+            })
         });
         let fence = (effect.fence.is_some() || stack_fence).then(|| self.fence(pc, effect, inside.as_ref()));
         let accesses = effect
@@ -147,6 +151,10 @@ impl<'a> Orders<'a> {
             && let Some(info) = self.stated(pc, inside).or_else(|| self.told_by_text(inside))
         {
             return info;
+        }
+        // A part of a read-modify-write that is modelled as such, and no fence of its own.
+        if inside.is_some_and(|inside| self.idle(inside).loads) {
+            return OrderInfo::new(Order::Relaxed, Source::Dwarf, Atomic::Yes);
         }
         OrderInfo::new(isa, Source::Isa, Atomic::Yes)
     }
@@ -171,10 +179,19 @@ impl<'a> Orders<'a> {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
                     let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
-                    let info = self.strengthened(pc, access.kind, info);
                     let atomic = if role == Role::Maybe { Atomic::Unsure } else { info.atomic };
-                    let store = inside.ops[0].1.kind == OpKind::Store;
-                    return OrderInfo { atomic, store, ..info };
+                    let meant = match (inside.ops[0].1.kind, access.kind) {
+                        (OpKind::Store, _) => Meant::Store,
+                        (OpKind::Rmw, AccessKind::Load) => Meant::Rmw,
+                        (OpKind::Load | OpKind::Rmw | OpKind::Cas | OpKind::Fence, _) => Meant::Same,
+                    };
+                    // An order that nobody states is that of the operation, not of the load that it became.
+                    let order = match (meant, info.from) {
+                        (Meant::Rmw, Source::Policy | Source::Isa) => Some(Order::SeqCst),
+                        _ => info.order,
+                    };
+                    let info = OrderInfo { atomic, meant, order, ..info };
+                    return self.strengthened(pc, access.kind, info);
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
                 Role::Beside => return OrderInfo::plain(Source::Dwarf),
@@ -188,6 +205,9 @@ impl<'a> Orders<'a> {
             }
         }
         let mut info = self.outside(pc, access, place);
+        if info.meant == Meant::Same && self.may_be_store(pc, access, effect, &info) {
+            info.meant = Meant::StoreOrRmw;
+        }
         if info.atomic != Atomic::No {
             info = self.strengthened(pc, access.kind, info);
         }
@@ -321,7 +341,7 @@ impl<'a> Orders<'a> {
                     runtime: Some(Arc::new(runtime)),
                     from: Source::Runtime,
                     atomic: Atomic::Yes,
-                    store: false,
+                    meant: Meant::Same,
                     barrier: false,
                     strengthened: None,
                     warning: None,

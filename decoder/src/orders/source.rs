@@ -171,6 +171,30 @@ impl Statement {
         self
     }
 
+    /// Without the other statements of its lines, if it is known where in them the instruction is.
+    pub(crate) fn alone(self) -> Statement {
+        let Some(at) = self.at else { return self };
+        // A position that parentheses are open at is inside a header or a call: nothing ends there.
+        let mut depth = 0_i32;
+        let (mut start, mut end) = (0, self.text.len());
+        for (here, c) in self.text.char_indices() {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth -= 1,
+                ';' | '{' | '}' if depth == 0 && here < at => start = here + 1,
+                ';' | '{' | '}' if depth == 0 => {
+                    end = here + 1;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        match depth < 0 {
+            true => self,
+            false => Statement { text: self.text[start..end].to_owned(), at: Some(at - start) },
+        }
+    }
+
     /// The identifiers, with their positions.
     pub(crate) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
         let text = &self.text;
@@ -218,6 +242,14 @@ impl Statement {
             called |= call;
         }
         (any, called)
+    }
+
+    /// Whether something is assigned here: an `=` that is no part of another operator.
+    pub(crate) fn assigns(&self) -> bool {
+        self.text.match_indices('=').any(|(at, _)| {
+            let before = self.text[..at].chars().next_back();
+            !self.text[at + 1..].starts_with('=') && before.is_none_or(|c| !"=!<>+-*/%&|^".contains(c))
+        })
     }
 
     /// The calls of C's atomic functions and builtins.
@@ -558,6 +590,40 @@ mod tests {
         assert_eq!(sc("atomic_store(&x, 1);"), Some(Order::SeqCst));
         assert_eq!(sc("__sync_fetch_and_add(&x, 1);"), Some(Order::SeqCst));
         assert_eq!(sc("__atomic_load_n(&x, mo);"), None);
+    }
+
+    #[test]
+    fn one_statement_of_several_on_a_line() {
+        let alone = |text: &str, at: usize| Statement { text: text.to_owned(), at: Some(at) }.alone();
+        let line = "a = 1; for (i = 0; i < n; i++) { b = f(c; d); } volatile int e;";
+        for (word, found) in [
+            ("a = 1", "a = 1;"),
+            ("b =", " b = f(c; d);"),
+            ("n;", " for (i = 0; i < n; i++) {"),
+            ("e;", " volatile int e;"),
+        ] {
+            let at = line.find(word).expect("it is there");
+            let one = alone(line, at);
+            assert_eq!(one.text, found);
+            assert_eq!(
+                one.at.map(|here| &one.text[here..]),
+                Some(&line[at..][..one.text.len() - one.at.unwrap()])
+            );
+        }
+        assert_eq!(alone("a) b; c", 4).text, "a) b; c", "not understood");
+    }
+
+    #[test]
+    fn what_is_assigned() {
+        for (text, expected) in [
+            ("x = 1;", true),
+            ("p->f = a == b;", true),
+            ("x == 1", false),
+            ("x |= 2;", false),
+            ("f(x);", false),
+        ] {
+            assert_eq!(statement(text).assigns(), expected, "{text}");
+        }
     }
 
     #[test]

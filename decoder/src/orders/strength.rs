@@ -11,7 +11,7 @@
 //! calls and its returns the thread has a fence that is no event. A fence makes a thread's views grow and does nothing
 //! else, so one too many loses behaviour and invents none. What has become of an order so is *strengthened*.
 
-use super::info::{OrderInfo, Source};
+use super::info::{Meant, OrderInfo, Source};
 use super::instance::{is_cpp, is_rust};
 use super::{Decode, Orders, stronger};
 use crate::debug::{SourceLine, Unit};
@@ -199,6 +199,11 @@ impl Orders<'_> {
         if info.runtime.is_none() && !info.order.is_some_and(lacks) {
             return info;
         }
+        let kind = match info.meant {
+            Meant::Same | Meant::StoreOrRmw => kind,
+            Meant::Store => AccessKind::Store,
+            Meant::Rmw => AccessKind::Rmw,
+        };
         strengthen(info, kind, self.strength(pc))
     }
 

@@ -13,14 +13,14 @@ use super::thread::{Flight, Mode, Pending, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::Told;
 use crate::engine::execution::Execution as _;
-use crate::engine::flight::{Part, PartKind, of_load, of_store};
+use crate::engine::flight::{Part, PartKind, as_meant, of_load, of_store, op_name};
 use crate::engine::sites::What;
 use crate::engine::time::mix;
 use crate::os::ptrace;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::regs;
 use wmtrace_decoder::effect::{AccessKind, Concrete, Registers as _, Writeback};
-use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, Meant, OrderInfo, Source};
 use wmtrace_model::op::{Addr, How, Op, Place, Site, Value};
 use wmtrace_model::order::Order;
 use wmtrace_model::strategy::Strategy;
@@ -177,7 +177,9 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
-        let (loads, stores) = match it.kind {
+        let meant = insn.orders.get(number).map_or(Meant::Same, |info| info.meant);
+        let kind = as_meant(it, meant);
+        let (loads, stores) = match kind {
             AccessKind::Load => (true, false),
             AccessKind::Store => (false, true),
             AccessKind::Rmw | AccessKind::LoadStore => (true, true),
@@ -198,11 +200,7 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = match it.kind {
-            AccessKind::Rmw => "rmw",
-            _ if stores => "store",
-            _ => "load",
-        };
+        let op = op_name(kind, meant);
         let site = self.site(index, op, Some((order, from)), atomic, insn);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
@@ -210,7 +208,7 @@ impl<S: Strategy> Run<'_, S> {
             let width = if it.len <= 16 { it.len } else { (16 - from_addr % 16).min(end - from_addr) };
             let at = Place::new(Addr(from_addr), width as u8);
             let part = |kind, order| Part { kind, at, order, failure, site, barrier: false, value: None };
-            match it.kind {
+            match kind {
                 AccessKind::Load => found.parts.push(part(PartKind::Load, of_load(order))),
                 AccessKind::Store => found.parts.push(part(PartKind::Store, of_store(order))),
                 AccessKind::LoadStore => {
@@ -218,7 +216,8 @@ impl<S: Strategy> Run<'_, S> {
                     found.parts.push(part(PartKind::Store, of_store(order)));
                 }
                 AccessKind::Rmw => {
-                    let kind = match self.expected(index, insn, width as u32) {
+                    let expected = self.expected(index, insn, width as u32);
+                    let kind = match expected.filter(|_| it.kind == AccessKind::Rmw) {
                         Some(expected) => PartKind::Cas { expected, weak: insn.is_weak() },
                         None => PartKind::Rmw,
                     };

@@ -68,7 +68,8 @@ impl<S: Strategy> Run<'_, S> {
         let decided = flight.parts.iter().find(|part| part.kind != PartKind::Store);
         let decided = decided.and_then(|part| part.value);
         let Some(old) = self.load(touch) else { return false };
-        let stored = simple.run(&mut state, decided.map_or(old, |value| value as u64));
+        let read = decided.map_or(old, |value| value as u64);
+        let stored = simple.run(&mut state, read);
         // Whether it may write there, is found out by writing what is there.
         if touch.stores && !self.memory.may_store(touch.addr, &old.to_le_bytes()[..usize::from(touch.width)])
         {
@@ -77,7 +78,8 @@ impl<S: Strategy> Run<'_, S> {
         self.done(index, insn.effect.len, &state);
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
         let place = flight.parts[0].at;
-        flight.ran(&[(place, u128::from(stored.unwrap_or(old)))]);
+        // What stores nothing, and is a read-modify-write at the source, writes what it has read.
+        flight.ran(&[(place, u128::from(stored.unwrap_or(read)))]);
         true
     }
 

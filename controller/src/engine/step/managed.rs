@@ -9,12 +9,12 @@ use super::sites::What;
 use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
-use crate::engine::flight::{of_load, of_store};
+use crate::engine::flight::{as_meant, of_load, of_store, op_name};
 use crate::engine::thread;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
 use wmtrace_decoder::effect::{AccessKind, Concrete, Flow};
-use wmtrace_decoder::orders::{self, Assume, Atomic, OrderInfo, Source};
+use wmtrace_decoder::orders::{self, Assume, Atomic, Meant, OrderInfo, Source};
 use wmtrace_decoder::x86::regs::{RFLAGS, RSP};
 use wmtrace_model::op::{Addr, Op, Place, Site};
 use wmtrace_model::order::Order;
@@ -189,13 +189,8 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
-        // A store at the source is one to the model, whatever it does beside that (XCHG).
-        let kind = match it.kind {
-            AccessKind::Rmw if !it.conditional && insn.orders.get(number).is_some_and(|info| info.store) => {
-                AccessKind::Store
-            }
-            kind => kind,
-        };
+        let meant = insn.orders.get(number).map_or(Meant::Same, |info| info.meant);
+        let kind = as_meant(it, meant);
         let (loads, stores) = match kind {
             AccessKind::Load => (true, false),
             AccessKind::Store => (false, true),
@@ -216,11 +211,7 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = match kind {
-            AccessKind::Rmw => "rmw",
-            _ if stores => "store",
-            _ => "load",
-        };
+        let op = op_name(kind, meant);
         let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
         let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
@@ -288,7 +279,7 @@ impl<S: Strategy> Run<'_, S> {
         {
             return (Role::Plain, info.from);
         }
-        let (order, failure) = self.order_of(index, info, it.kind);
+        let (order, failure) = self.order_of(index, info, as_meant(it, info.meant));
         (Role::Operation { order, failure }, info.from)
     }
 
