@@ -9,6 +9,7 @@ use super::source::Statement;
 use super::{Chain, Inside, Orders, Role};
 use crate::debug::{Shape, Types, Unit, hint};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
+use crate::text::Language;
 use wmtrace_model::order::Order;
 
 /// The program counter's number on both architectures.
@@ -252,6 +253,8 @@ impl Orders<'_> {
                 }
             };
         };
+        let names = self.names(Language::C);
+        let statement = statement.expanded(|name| names.expansion(name));
         let calls = statement.calls();
         // LLVM's read-modify-writes that change nothing.
         let idle = access.kind == AccessKind::Load && self.is_idle_line(pc, scope.unit);

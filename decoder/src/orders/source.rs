@@ -6,6 +6,7 @@
 
 use super::ops::{Op, OpKind, Scale, failure_of};
 use crate::debug::{DebugFile, Files, SourceLine};
+use crate::text::Macro;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use wmtrace_model::order::Order;
@@ -195,6 +196,46 @@ impl Statement {
         }
     }
 
+    /// With macros replaced by what they stand for, as far as that is certain. An instruction of a macro is where the
+    /// macro's name is; afterwards, where its only atomic call is, if it has one.
+    pub(crate) fn expanded<'m>(mut self, macros: impl Fn(&str) -> Option<&'m Macro>) -> Statement {
+        /// The most replacements, and the longest text: macros can stand for each other.
+        const MOST: usize = 64;
+        const LONGEST: usize = 1 << 14;
+        for _ in 0..MOST {
+            let found = self.words().find_map(|(at, word)| {
+                let known = macros(word)?;
+                let end = at + word.len();
+                match &known.parameters {
+                    None => Some((at, end, known.body.clone())),
+                    Some(parameters) => {
+                        let open = end + self.text[end..].find('(')?;
+                        let called = self.text[end..open].trim().is_empty();
+                        let (arguments, len) = arguments(&self.text[open..]).filter(|_| called)?;
+                        Some((at, open + len, substituted(known, parameters, &arguments)?))
+                    }
+                }
+            });
+            let Some((start, end, body)) = found.filter(|(.., body)| body.len() < LONGEST) else { break };
+            self.at = self.at.map(|at| match at {
+                at if at < start => at,
+                at if at >= end => at - end + start + body.len(),
+                _ => {
+                    let inner = Statement { text: body.clone(), at: None };
+                    match &inner.calls()[..] {
+                        [call] => start + call.extent.0,
+                        _ => start,
+                    }
+                }
+            });
+            self.text.replace_range(start..end, &body);
+            if self.text.len() > LONGEST {
+                break;
+            }
+        }
+        self
+    }
+
     /// The identifiers, with their positions.
     pub(crate) fn words(&self) -> impl Iterator<Item = (usize, &str)> {
         let text = &self.text;
@@ -286,6 +327,24 @@ impl Statement {
         let object = arguments.first().copied().unwrap_or_default().to_owned();
         Some(Call { extent, kind, object, order, failure })
     }
+}
+
+/// The body of a macro with arguments in the places of its parameters. One that makes names (`##`) is not understood.
+fn substituted(known: &Macro, parameters: &[String], arguments: &[&str]) -> Option<String> {
+    if known.body.contains('#') || parameters.len() != arguments.len() {
+        return None;
+    }
+    let body = Statement { text: known.body.clone(), at: None };
+    let (mut out, mut from) = (String::new(), 0);
+    for (at, word) in body.words() {
+        if let Some(number) = parameters.iter().position(|parameter| parameter == word) {
+            out.push_str(&body.text[from..at]);
+            out.push_str(arguments[number]);
+            from = at + word.len();
+        }
+    }
+    out.push_str(&body.text[from..]);
+    Some(out)
 }
 
 /// Words of C and C++ that access nothing, and the standard's macros and functions that become plain instructions and
@@ -624,6 +683,31 @@ mod tests {
         ] {
             assert_eq!(statement(text).assigns(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn macros_are_replaced() {
+        let macros = |name: &str| -> Option<&Macro> {
+            let make = |parameters: Option<&[&str]>, body: &str| -> &'static Macro {
+                let parameters = parameters.map(|list| list.iter().map(|it| (*it).to_owned()).collect());
+                Box::leak(Box::new(Macro { parameters, body: body.to_owned() }))
+            };
+            match name {
+                "rlx" => Some(make(None, "memory_order_relaxed")),
+                "STORE" => Some(make(Some(&["p", "v"]), "atomic_store_explicit ( p , v , rlx )")),
+                "self" => Some(make(None, "self + self")),
+                "glued" => Some(make(Some(&["x"]), "a ## x")),
+                _ => None,
+            }
+        };
+        let text = "f(); STORE(&x, g(1, 2));";
+        let expanded = Statement { text: text.to_owned(), at: Some(5) }.expanded(macros);
+        let calls = expanded.calls();
+        assert_eq!((calls[0].kind, calls[0].order), (OpKind::Store, Some(Order::Relaxed)));
+        assert_eq!(expanded.at, Some(calls[0].extent.0));
+        assert!(expanded.text.contains("g(1, 2)"));
+        assert_eq!(statement("glued(1) + STORE").expanded(macros).text, "glued(1) + STORE");
+        assert!(statement("self").expanded(macros).text.len() < 1 << 15);
     }
 
     #[test]

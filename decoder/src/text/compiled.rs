@@ -18,6 +18,15 @@ pub(crate) struct Macros {
     pub(crate) complete: bool,
 }
 
+impl Macros {
+    /// Whether a macro was defined as this and nothing else. Parameters are a part of the text in debug information.
+    pub(super) fn is_only(&self, name: &str, body: &str) -> bool {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        let [known] = self.bodies.get(name).map_or(&[][..], Vec::as_slice) else { return false };
+        self.complete && bare(known).ends_with(&bare(body))
+    }
+}
+
 /// What every compiler for this system defines, and what none does.
 const ALWAYS: [&str; 10] = [
     "__x86_64__",

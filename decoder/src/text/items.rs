@@ -75,6 +75,16 @@ pub(crate) struct Definition {
     pub(crate) place: Place,
     /// A macro: debug information knows nothing of its calls.
     pub(crate) is_macro: bool,
+    /// Whether it depends on a condition what it is. (The guard of a header is none.)
+    pub(crate) conditional: bool,
+}
+
+/// What a macro of C stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Macro {
+    /// `None`: it takes no parentheses.
+    pub(crate) parameters: Option<Vec<String>>,
+    pub(crate) body: String,
 }
 
 /// A file that another one includes.
@@ -171,7 +181,15 @@ impl Items {
     }
 
     fn directives(&mut self, off: &[Range<u32>], macros: &Macros) {
-        for directive in &self.tokens.directives {
+        // Of each open conditional: whether it is the guard of the file.
+        let mut open: Vec<bool> = Vec::new();
+        for (number, directive) in self.tokens.directives.iter().enumerate() {
+            let first = self.tokens.preprocessor.get(directive.tokens.start);
+            match first.filter(|_| !directive.tokens.is_empty()).map(|word| self.tokens.text(word)) {
+                Some("if" | "ifdef" | "ifndef") => open.push(number == 0 && directive.before == 0),
+                Some("endif") => drop(open.pop()),
+                _ => {}
+            }
             if off.iter().any(|lines| lines.contains(&directive.line)) {
                 continue;
             }
@@ -190,6 +208,7 @@ impl Items {
                         lines: (directive.line, words.last().map_or(directive.line, |word| word.line)),
                         place: Place::Preprocessor(range.start + 2..range.end),
                         is_macro: true,
+                        conditional: open.contains(&false),
                     });
                 }
                 Some("include" | "include_next" | "import") => {
@@ -219,7 +238,8 @@ impl Items {
         let line = |at: usize| self.tokens.code.get(at).map_or(0, |token| token.line);
         let lines = (line(range.start), line(range.end.saturating_sub(1)));
         let name = name.to_owned();
-        self.definitions.push(Definition { name, lines, place: Place::Code(range), is_macro });
+        let place = Place::Code(range);
+        self.definitions.push(Definition { name, lines, place, is_macro, conditional: false });
     }
 
     /// The token after a bracket's partner, if it has one.
@@ -358,6 +378,25 @@ impl Items {
         let path = (by + 1..open).take_while(|&at| !self.tokens.is(at, b'<'));
         let name = path.filter_map(|at| self.tokens.word(at)).last()?;
         (at..by).any(is_implicit).then(|| Some((open..self.behind(open)?, name.to_owned())))?
+    }
+
+    /// What a macro of C stands for.
+    pub(crate) fn expansion(&self, definition: &Definition) -> Option<Macro> {
+        let Place::Preprocessor(range) = &definition.place else { return None };
+        let words = self.tokens.preprocessor.get(range.clone())?;
+        let name = self.tokens.preprocessor.get(range.start.checked_sub(1)?)?;
+        let text =
+            |words: &[Token]| words.iter().map(|word| self.tokens.text(word)).collect::<Vec<_>>().join(" ");
+        // Parameters follow the name without a space.
+        let takes =
+            words.first().is_some_and(|word| word.kind == Kind::Mark(b'(') && word.at == name.at + name.len);
+        if !takes {
+            return Some(Macro { parameters: None, body: text(words) });
+        }
+        let end = words.iter().position(|word| word.kind == Kind::Mark(b')'))?;
+        let parameters = words[1..end].iter().filter(|word| word.kind != Kind::Mark(b','));
+        let parameters = parameters.map(|word| self.tokens.text(word).to_owned()).collect();
+        Some(Macro { parameters: Some(parameters), body: text(&words[end + 1..]) })
     }
 
     /// The tokens of a place.

@@ -9,7 +9,7 @@
 //! compiler's own. If some could not, it may be anything.
 
 use super::compiled::Macros;
-use super::items::{Definition, Effects, Found, Items, Place, is_keyword};
+use super::items::{Definition, Effects, Found, Items, Macro, Place, is_keyword};
 use super::lex::Language;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub(crate) struct Names {
     within: HashMap<(String, String), Effects>,
     /// Everything that has a definition.
     defined: HashSet<String>,
+    /// The macros that are the same wherever they are defined.
+    macros: HashMap<String, Macro>,
 }
 
 impl Names {
@@ -97,7 +99,33 @@ impl Names {
         names.defined =
             names.files.values().flat_map(|items| &items.definitions).map(|it| it.name.clone()).collect();
         names.spread(language);
+        if names.missing.is_empty() {
+            names.find_macros(macros);
+        }
         names
+    }
+
+    /// Finds the macros of which it is certain what they stand for: one that depends on a condition only if debug
+    /// information has it (`-g3`).
+    fn find_macros(&mut self, compiled: &Macros) {
+        let mut found: HashMap<String, Option<Macro>> = HashMap::new();
+        for items in self.files.values() {
+            for definition in items.definitions.iter().filter(|definition| definition.is_macro) {
+                let expansion = items.expansion(definition).filter(|expansion| {
+                    !definition.conditional || compiled.is_only(&definition.name, &expansion.body)
+                });
+                let known = found.entry(definition.name.clone()).or_insert_with(|| expansion.clone());
+                if *known != expansion {
+                    *known = None;
+                }
+            }
+        }
+        self.macros = found.into_iter().filter_map(|(name, expansion)| Some((name, expansion?))).collect();
+    }
+
+    /// What a macro stands for, if that is certain.
+    pub(crate) fn expansion(&self, name: &str) -> Option<&Macro> {
+        self.macros.get(name)
     }
 
     /// What is known of a file.
