@@ -199,6 +199,7 @@ impl Orders<'_> {
             return match access.atomic {
                 true => self.lost(access),
                 false if self.is_merged(pc, unit, chain.first().copied()) => self.unsure(access),
+                false if self.in_assembly_of_rust(pc) => self.unsure(access),
                 false => OrderInfo::plain(Source::Dwarf),
             };
         }
@@ -217,6 +218,14 @@ impl Orders<'_> {
             };
         }
         self.in_c(pc, access, &Scope { unit, node: chain[0], types, shape })
+    }
+
+    /// Whether an instruction is one of inline assembly: it was chosen for what the processor makes of it.
+    fn in_assembly_of_rust(&self, pc: u64) -> bool {
+        let line = self.debug.line(pc);
+        line.is_some_and(|line| {
+            self.names(Language::Rust).file(&line.file).is_some_and(|items| items.is_assembly(line.line))
+        })
     }
 
     /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions of
@@ -360,6 +369,13 @@ impl Orders<'_> {
 
     /// Whether debug information or the symbol table knows what a name in the source is.
     fn knows(&self, word: &str, scope: &Scope<'_>) -> bool {
+        // A macro may have the name of a function, and another body; one of a file that cannot be read, too.
+        let names = self.names(Language::C);
+        if names.is_macro(word)
+            || names.missing().is_some() && !names.defines(word) && self.functions().contains(word)
+        {
+            return false;
+        }
         scope.types.iter().any(|types| types.knows(word)) || self.functions().contains(word)
     }
 

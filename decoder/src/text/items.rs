@@ -457,6 +457,17 @@ impl Items {
         }
     }
 
+    /// Whether a line is a part of inline assembly.
+    pub(crate) fn is_assembly(&self, line: u32) -> bool {
+        // It is a few lines long.
+        let near = self.lines(line.saturating_sub(64), line);
+        near.filter(|&at| matches!(self.tokens.word(at), Some("asm" | "global_asm"))).any(|at| {
+            let open = if self.tokens.is(at + 1, b'!') { at + 2 } else { at + 1 };
+            self.tokens.code[at].line <= line
+                && self.behind(open).is_some_and(|end| line <= self.tokens.code[end - 1].line)
+        })
+    }
+
     /// The tokens of lines `from` to `to`, both included.
     pub(crate) fn lines(&self, from: u32, to: u32) -> Range<usize> {
         let at = |line: u32| self.tokens.code.partition_point(|token| token.line < line);
@@ -549,6 +560,14 @@ mod tests {
         assert_eq!(effects(&items, "g"), ACQUIRE);
         assert_eq!(effects(&items, "m"), Effects { acquire: false, release: true });
         assert_eq!(effects(&items, "Guard"), ACQUIRE);
+    }
+
+    #[test]
+    fn assembly_has_lines() {
+        let text = "fn f() {\n a();\n asm!(\n  \"mov {}, [{}]\",\n  out(reg) x);\n b();\n}";
+        let items = items(text, Language::Rust);
+        let lines: Vec<u32> = (1..=7).filter(|&line| items.is_assembly(line)).collect();
+        assert_eq!(lines, [3, 4, 5]);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Names {
     within: HashMap<(String, String), Effects>,
     /// Everything that has a definition.
     defined: HashSet<String>,
+    /// The names of macros.
+    macro_names: HashSet<String>,
     /// The macros that are the same wherever they are defined.
     macros: HashMap<String, Macro>,
 }
@@ -98,6 +100,11 @@ impl Names {
         }
         names.defined =
             names.files.values().flat_map(|items| &items.definitions).map(|it| it.name.clone()).collect();
+        let macros_of = |items: &Arc<Items>| {
+            let names = items.definitions.iter().filter(|it| it.is_macro).map(|it| it.name.clone());
+            names.collect::<Vec<_>>()
+        };
+        names.macro_names = names.files.values().flat_map(macros_of).collect();
         names.spread(language);
         if names.missing.is_empty() {
             names.find_macros(macros);
@@ -236,9 +243,12 @@ impl Names {
 
     /// The effects of the macros that a name may be, with all that they mention.
     pub(crate) fn of_macro(&self, name: &str) -> Option<Effects> {
-        let is_it = |items: &&Arc<Items>| items.definitions.iter().any(|it| it.is_macro && it.name == name);
-        self.files.values().find(is_it)?;
-        Some(self.everywhere.get(name).copied().unwrap_or_default())
+        self.is_macro(name).then(|| self.everywhere.get(name).copied().unwrap_or_default())
+    }
+
+    /// Whether a name is that of a macro.
+    pub(crate) fn is_macro(&self, name: &str) -> bool {
+        self.macro_names.contains(name)
     }
 
     /// Whether a name has a definition.
