@@ -50,7 +50,10 @@ impl Orders<'_> {
             OpKind::Fence => return if frame.is_some() { Role::Beside } else { Role::Unsure },
             // A function that was inlined into it, and is none of ours, speaks for itself: `atomic<shared_ptr>` takes a
             // lock, copies a pointer and counts references on its way.
-            _ if inside.nested && !access.atomic && !is_rust(inside.unit) => return Role::Another,
+            _ if inside.nested && !access.atomic && !is_rust(inside.unit) => {
+                let own = frame.flatten().is_some_and(|place| self.in_own_slot(pc, place, access, inside));
+                return if own { Role::Beside } else { Role::Another };
+            }
             OpKind::Load => access.kind == AccessKind::Load,
             OpKind::Store => access.kind == AccessKind::Store,
             OpKind::Cas if access.atomic => return Role::Itself,
@@ -209,7 +212,7 @@ impl Orders<'_> {
         }
         let types = self.debug.types(unit, chain[0]);
         let shape = addr.and_then(|addr| types.iter().find_map(|types| types.static_at(addr)));
-        if !access.atomic && self.is_merged(pc, unit, chain.first().copied()) {
+        if !access.atomic && !unit.gnu && self.is_merged(pc, unit, chain.first().copied()) {
             return match shape {
                 Some(Shape::Atomic) => self.lost(access),
                 Some(Shape::Library | Shape::Plain | Shape::Volatile | Shape::Compound) | None => {
@@ -232,7 +235,7 @@ impl Orders<'_> {
     /// two paths and says that they are where the calls are, somewhere in the line that both are in (column 0), or
     /// nowhere (line 0).
     fn is_merged(&self, pc: u64, unit: &Unit, innermost: Option<u32>) -> bool {
-        let row = unit.lines().at(pc).filter(|row| row.line != 0 && (row.column != 0 || unit.gnu));
+        let row = unit.lines().at(pc).filter(|row| row.line != 0 && row.column != 0);
         let (Some(row), Some(node)) = (row, innermost) else { return true };
         // Drop glue does little itself; what it calls may be gone without a trace.
         if self.debug.frames(pc).first().is_some_and(|frame| frame.function.contains("drop_in_place")) {
