@@ -54,8 +54,9 @@ impl Orders<'_> {
                 let own = frame.flatten().is_some_and(|place| self.in_own_slot(pc, place, access, inside));
                 return if own { Role::Beside } else { Role::Another };
             }
-            OpKind::Load => access.kind == AccessKind::Load,
-            OpKind::Store => access.kind == AccessKind::Store,
+            // LLVM makes one instruction of a load, a sum and a store (`inc [x]`), and says that it is one of them.
+            OpKind::Load => matches!(access.kind, AccessKind::Load | AccessKind::LoadStore),
+            OpKind::Store => matches!(access.kind, AccessKind::Store | AccessKind::LoadStore),
             OpKind::Cas if access.atomic => return Role::Itself,
             OpKind::Cas if inside.nested && frame.is_none() => return Role::Another,
             // What is not atomic by its instruction is the expected value, in memory of its own.

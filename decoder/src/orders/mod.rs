@@ -191,6 +191,10 @@ impl<'a> Orders<'a> {
                         _ => info.order,
                     };
                     let info = OrderInfo { atomic, meant, order, ..info };
+                    // A load and a store in one: debug information has the order of one of them.
+                    if access.kind == AccessKind::LoadStore {
+                        return strength::strengthen(info, access.kind, Effects::BOTH);
+                    }
                     return self.strengthened(pc, access.kind, info);
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),

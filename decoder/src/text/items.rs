@@ -434,8 +434,34 @@ impl Items {
                 let barrier = is(0, b'!') || texts.any(|text| text == "\"memory\"");
                 if barrier { Found::Fence(Effects::BOTH) } else { Found::Name { called: false } }
             }
+            // A read-modify-write that changes nothing, and whose result nobody uses: LLVM leaves nothing of it, or only
+            // what its order asks for.
+            name if name.contains("fetch_") && is(0, b'(') && self.adds_nothing(&behind[1..]) => {
+                Found::Fence(self.last_order(&behind[1..]).map_or(Effects::BOTH, Effects::of))
+            }
             _ => Found::Name { called },
         }
+    }
+
+    /// The arguments of a call, which begin here.
+    fn arguments<'a>(&self, behind: &'a [Token]) -> &'a [Token] {
+        let mut depth = 0_i32;
+        let end = behind.iter().take(64).position(|token| {
+            depth += i32::from(token.kind == Kind::Mark(b'(')) - i32::from(token.kind == Kind::Mark(b')'));
+            depth < 0
+        });
+        &behind[..end.unwrap_or(0)]
+    }
+
+    fn adds_nothing(&self, behind: &[Token]) -> bool {
+        self.arguments(behind).iter().any(|token| self.tokens.text(token) == "0")
+    }
+
+    /// The order that the last argument of a call is.
+    fn last_order(&self, behind: &[Token]) -> Option<Order> {
+        let all = self.arguments(behind);
+        let from = all.iter().rposition(|token| token.kind == Kind::Mark(b','))?;
+        self.order(&behind[from + 1..])
     }
 
     /// The order that an argument is, if it is just that.
