@@ -2,6 +2,7 @@
 //! the stack pointer.
 
 use super::calls::{Call, Kind};
+use super::modules::Module;
 use super::run::Run;
 use super::sites::What;
 use super::thread::Mode;
@@ -128,7 +129,7 @@ impl<S: Strategy> Run<'_, S> {
             return false;
         }
         let module = self.modules.iter().find(|module| module.is_allocator(at));
-        let Some(function) = module.and_then(|module| module.asks_for_size()) else { return false };
+        let Some(function) = module.and_then(Module::asks_for_size) else { return false };
         let regs = self.threads[index].regs;
         // The stack is aligned as at the entry of any function.
         let sp = regs.rsp.wrapping_sub(16);
