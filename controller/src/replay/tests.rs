@@ -55,7 +55,8 @@ fn what_the_program_was_started_with_is_kept() {
     given.engine.orders = Some("a.c:1 relaxed".to_string());
     let bugs = record(&Fake::new(SB), &given, &out);
     let (recording, saved) = saved::read(bugs[0].recording.as_ref().unwrap()).unwrap();
-    let kept = saved.with_target(recording.model, given.target.clone()).unwrap();
+    let mut kept = saved.with_target(recording.model, given.target.clone()).unwrap();
+    assert_eq!(std::mem::replace(&mut kept.because, given.because), "as recorded");
     assert_eq!(format!("{kept:?}"), format!("{given:?}"));
 }
 
