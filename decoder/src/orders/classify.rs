@@ -375,12 +375,10 @@ impl Orders<'_> {
     fn knows(&self, word: &str, scope: &Scope<'_>) -> bool {
         // A macro may have the name of a function, and another body; one of a file that cannot be read, too.
         let names = self.names(Language::C);
-        if names.is_macro(word)
-            || names.missing().is_some() && !names.defines(word) && self.functions().contains(word)
-        {
-            return false;
-        }
-        scope.types.iter().any(|types| types.knows(word)) || self.functions().contains(word)
+        let by_symbol = || names.missing().is_none() || names.defines(word);
+        !names.is_macro(word)
+            && (scope.types.iter().any(|types| types.knows(word))
+                || by_symbol() && self.functions().contains(word))
     }
 
     /// The address of an access that does not depend on registers.

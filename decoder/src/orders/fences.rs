@@ -6,7 +6,7 @@
 //! leaves nothing: see [`super::strength`].
 
 use super::info::{Atomic, EmptyFence, OrderInfo, Source};
-use super::instance::{is_rust, operation};
+use super::instance::{is_cpp, is_rust, operation};
 use super::ops::OpKind;
 use super::{Decode, Inside, Orders};
 use crate::debug::{NONE, Row, SourceLine, Unit};
@@ -74,9 +74,9 @@ impl Orders<'_> {
             }
             // Every fence of AArch64 is an instruction.
             if self.image.arch() == Arch::X86_64 && unit.rows_for_fences && !is_rust(unit) {
-                let entries = std::mem::take(&mut found);
-                self.fences_of_rows(unit, &entries, &mut found);
-                found.extend(entries);
+                let mut rows = Vec::new();
+                self.fences_of_rows(unit, &found, &mut rows);
+                found.extend(rows);
             }
         }
         found.sort_by_key(|fence| fence.pc);
@@ -116,7 +116,7 @@ impl Orders<'_> {
             let Some(file) = row.file.filter(|_| self.image.code_at(row.addr).is_some()) else { continue };
             let marks = known.entry(file).or_insert_with(|| {
                 let path = unit.line_file(file)?;
-                let marks = self.marks(&path)?;
+                let marks = self.marks(unit, &path)?;
                 Some((path, marks))
             });
             let Some(here) = marks.as_ref().and_then(|(_, marks)| marks.0.get(&row.line)) else { continue };
@@ -139,7 +139,9 @@ impl Orders<'_> {
                 };
                 // The fence in the library's own function: entries know more of it, if they know of this copy of it.
                 if is_library(path) {
-                    if entries.iter().any(|entry| entry.pc == row.addr) {
+                    let inside = self.inside(row.addr);
+                    let has_code = inside.is_some_and(|inside| inside.ops[0].1.kind == OpKind::Fence);
+                    if unit.gnu || has_code || entries.iter().any(|entry| entry.pc == row.addr) {
                         continue;
                     }
                     match self.order_of_entries(unit, row.addr, entries) {
@@ -166,7 +168,7 @@ impl Orders<'_> {
 
     /// The places of a file's text that are fences once they are compiled. Functions with fences in them are not: where
     /// they are inlined their own text has a row.
-    fn marks(&self, path: &str) -> Option<Marks> {
+    fn marks(&self, unit: &Unit, path: &str) -> Option<Marks> {
         let names = self.names(Language::C);
         // Of the libraries of compilers only the fence itself.
         let own = if is_library(path) { names.library(path, || self.whole(path)) } else { None };
@@ -175,7 +177,13 @@ impl Orders<'_> {
         let all = Place::Code(0..items.tokens.code.len());
         for (token, found) in items.contents(&all) {
             let (effects, sure) = match found {
+                // C++'s is a function: it has an entry, or a row in the library's header.
+                Found::Fence(_) if is_cpp(unit) && items.tokens.text(token) == "atomic_thread_fence" => {
+                    continue;
+                }
                 Found::Fence(effects) => (effects, true),
+                Found::Barrier(effects) => (effects, false),
+                Found::Name { .. } if is_library(path) => continue,
                 Found::Name { called } => {
                     let name = items.tokens.text(token);
                     match names.of_macro(name) {

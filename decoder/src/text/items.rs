@@ -100,12 +100,14 @@ pub(crate) struct Include {
 pub(crate) enum Found {
     /// A fence.
     Fence(Effects),
+    /// Something that orders as a fence does, and is none in the language.
+    Barrier(Effects),
     /// A name; whether something is called by it.
     Name { called: bool },
 }
 
 /// What is known of a file.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Items {
     pub(crate) tokens: Tokens,
     pub(crate) definitions: Vec<Definition>,
@@ -114,6 +116,7 @@ pub(crate) struct Items {
     pub(crate) modules: Vec<String>,
     /// Tokens of code that were not compiled.
     off: Vec<Range<usize>>,
+    language: Language,
 }
 
 /// The most lines between the one that a compiler calls a function's and its first block.
@@ -153,6 +156,17 @@ const KEYWORDS: [&str; 30] = [
     "delete",
 ];
 
+/// Whether a name behind these tokens is that of a member: `a.b`, `a->b`, `a::b`.
+fn is_member(before: &[Token]) -> bool {
+    let mark = |back: usize| before.len().checked_sub(back).map(|at| before[at].kind);
+    match mark(1) {
+        Some(Kind::Mark(b'.')) => true,
+        Some(Kind::Mark(b'>')) => mark(2) == Some(Kind::Mark(b'-')),
+        Some(Kind::Mark(b':')) => mark(2) == Some(Kind::Mark(b':')),
+        _ => false,
+    }
+}
+
 pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
@@ -160,7 +174,14 @@ pub(crate) fn is_keyword(word: &str) -> bool {
 impl Items {
     pub(crate) fn new(text: String, language: Language, macros: &Macros) -> Items {
         let tokens = Tokens::new(text, language);
-        let mut items = Items { tokens, ..Items::default() };
+        let mut items = Items {
+            tokens,
+            definitions: Vec::new(),
+            includes: Vec::new(),
+            modules: Vec::new(),
+            off: Vec::new(),
+            language,
+        };
         match language {
             Language::C => {
                 let (code, lines) = compiled::off(&items.tokens, macros);
@@ -346,7 +367,7 @@ impl Items {
                 }
                 "mod" if self.tokens.is(at + 2, b';') => modules.extend(name()),
                 // `use atomic::fence as f;`
-                "as" => {
+                "as" if self.is_use(at) => {
                     let before = at.checked_sub(1).filter(|&at| self.tokens.word(at).is_some());
                     found.extend(name().zip(before).map(|(name, before)| (name, before..at, false)));
                 }
@@ -356,6 +377,12 @@ impl Items {
         }
         self.modules = modules;
         found.into_iter().for_each(|(name, range, is_macro)| self.define(&name, range, is_macro));
+    }
+
+    /// Whether a token is a part of a `use`.
+    fn is_use(&self, at: usize) -> bool {
+        let before = (at.saturating_sub(256)..at).rev().take_while(|&at| !self.tokens.is(at, b';'));
+        before.into_iter().any(|at| self.tokens.word(at) == Some("use"))
     }
 
     fn body_of_rust(&self, mut at: usize) -> Option<usize> {
@@ -413,16 +440,31 @@ impl Items {
     pub(crate) fn contents<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = (&'a Token, Found)> {
         let (tokens, first) = self.at(place);
         let in_code = matches!(place, Place::Code(_));
+        let in_c = self.language == Language::C;
         let on = move |at: usize| !(in_code && self.is_off(first + at));
         let words = tokens.iter().enumerate().filter(move |(at, token)| token.kind == Kind::Word && on(*at));
-        words.map(move |(at, token)| (token, self.found(token, &tokens[at + 1..])))
+        words.map(move |(at, token)| {
+            let found = match self.found(token, &tokens[at + 1..]) {
+                // A member is no macro.
+                Found::Name { .. } if in_c && is_member(&tokens[..at]) => Found::Name { called: false },
+                found => found,
+            };
+            (token, found)
+        })
     }
 
     fn found(&self, word: &Token, behind: &[Token]) -> Found {
         let is = |at: usize, mark: u8| behind.get(at).is_some_and(|token| token.kind == Kind::Mark(mark));
         let called = is(0, b'(') || is(0, b'!') || is(0, b':') && is(1, b':') && is(2, b'<');
+        let rust = self.language == Language::Rust;
         match self.tokens.text(word) {
-            "atomic_thread_fence" | "__atomic_thread_fence" | "__c11_atomic_thread_fence" | "fence" => {
+            // A function `fence` of C or C++ is the program's own.
+            name @ ("atomic_thread_fence"
+            | "__atomic_thread_fence"
+            | "__c11_atomic_thread_fence"
+            | "fence")
+                if rust || name != "fence" =>
+            {
                 let order = if is(0, b'(') { self.order(&behind[1..]) } else { None };
                 Found::Fence(order.map_or(Effects::BOTH, Effects::of))
             }
@@ -432,12 +474,12 @@ impl Items {
                 let statement = behind.iter().take(256).take_while(|token| token.kind != Kind::Mark(b';'));
                 let mut texts = statement.map(|token| self.tokens.text(token));
                 let barrier = is(0, b'!') || texts.any(|text| text == "\"memory\"");
-                if barrier { Found::Fence(Effects::BOTH) } else { Found::Name { called: false } }
+                if barrier { Found::Barrier(Effects::BOTH) } else { Found::Name { called: false } }
             }
             // A read-modify-write that changes nothing, and whose result nobody uses: LLVM leaves nothing of it, or only
             // what its order asks for.
             name if name.contains("fetch_") && is(0, b'(') && self.adds_nothing(&behind[1..]) => {
-                Found::Fence(self.last_order(&behind[1..]).map_or(Effects::BOTH, Effects::of))
+                Found::Barrier(self.last_order(&behind[1..]).map_or(Effects::BOTH, Effects::of))
             }
             _ => Found::Name { called },
         }
@@ -539,7 +581,7 @@ mod tests {
         let named = items.definitions.iter().filter(|definition| definition.name == name);
         let found = named.flat_map(|definition| items.contents(&definition.place));
         found.fold(Effects::default(), |sum, (_, found)| match found {
-            Found::Fence(effects) => sum | effects,
+            Found::Fence(effects) | Found::Barrier(effects) => sum | effects,
             Found::Name { .. } => sum,
         })
     }

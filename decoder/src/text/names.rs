@@ -200,7 +200,7 @@ impl Names {
         let mut sum = Effects::default();
         for (token, found) in items.contents(place) {
             match found {
-                Found::Fence(effects) => sum |= effects,
+                Found::Fence(effects) | Found::Barrier(effects) => sum |= effects,
                 Found::Name { called } => {
                     let name = items.tokens.text(token);
                     sum |= self.behind(of, name);
@@ -277,7 +277,8 @@ pub(crate) fn is_library(path: &str) -> bool {
     let c = ["/include/c++/", "/lib/gcc/", "/lib/clang/", "/bits/", "/sys/"];
     rust.iter().any(|part| path.contains(part))
         || c.iter().any(|part| path.contains(part)) && path.starts_with("/usr/")
-        || path.strip_prefix("/usr/include/").is_some_and(is_standard)
+        // Of a cross compiler, too: `/usr/aarch64-linux-gnu/include/stdio.h`.
+        || path.starts_with("/usr/") && path.split_once("/include/").is_some_and(|(_, header)| is_standard(header))
         || path.starts_with("/usr/lib/llvm-")
         // `<built-in>`, `<stdin>`: no file at all.
         || path.rsplit('/').next().is_some_and(|name| name.starts_with('<'))
@@ -425,6 +426,7 @@ mod tests {
         }
         assert!(is_library("/usr/include/c++/12/bits/shared_ptr_base.h"));
         assert!(is_library("/usr/src/rustc-1.96.0/library/alloc/src/sync.rs"));
+        assert!(is_library("/usr/aarch64-linux-gnu/include/stdio.h"));
         assert!(!is_library("/usr/include/boost/atomic/fences.hpp"));
     }
 }

@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <thread>
 
-struct Pair {
+struct alignas(8) Pair {
     int one, two;
 };
 
