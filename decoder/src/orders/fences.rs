@@ -141,12 +141,14 @@ impl Orders<'_> {
                 if is_library(path) {
                     let inside = self.inside(row.addr);
                     let has_code = inside.is_some_and(|inside| inside.ops[0].1.kind == OpKind::Fence);
-                    if unit.gnu || has_code || entries.iter().any(|entry| entry.pc == row.addr) {
+                    if has_code || entries.iter().any(|entry| entry.pc == row.addr) {
                         continue;
                     }
-                    match self.order_of_entries(unit, row.addr, entries) {
-                        Some(order) => info = OrderInfo::new(order, Source::Dwarf, Atomic::Yes),
-                        None => info.strengthened = Some(order),
+                    match self.orders_of_entries(unit, row.addr).as_deref() {
+                        // All fences of the function have instructions.
+                        Some([]) => continue,
+                        Some([order]) => info = OrderInfo::new(*order, Source::Dwarf, Atomic::Yes),
+                        Some(_) | None => info.strengthened = Some(order),
                     }
                 }
                 let line = SourceLine { file: path.clone(), line, column };
@@ -157,13 +159,22 @@ impl Orders<'_> {
         }
     }
 
-    /// The order of all fences without an instruction that entries have in the function at `pc`, if it is one.
-    fn order_of_entries(&self, unit: &Unit, pc: u64, entries: &[EmptyFence]) -> Option<Order> {
+    /// The orders of all fences in the function at `pc` that have no instruction for sure; `None` if one is not known.
+    /// The compiler keeps one entry of a fence, whatever copies it makes.
+    fn orders_of_entries(&self, unit: &Unit, pc: u64) -> Option<Vec<Order>> {
         let function = unit.functions_at(pc).next()?;
-        let here = entries.iter().filter(|entry| unit.functions_at(entry.pc).any(|it| it == function));
-        let mut orders = here.map(|entry| entry.info.order);
-        let first = orders.next()??;
-        (orders.all(|order| order == Some(first)) && first != Order::SeqCst).then_some(first)
+        let mut orders = Vec::new();
+        for at in function..unit.nodes[function as usize].end {
+            let fence = operation(self.debug, unit, at, || None).filter(|op| op.kind == OpKind::Fence);
+            let Some(op) = fence else { continue };
+            let inside = Inside { unit, ops: vec![(at, op)], nested: false };
+            let entry = unit.nodes[at as usize].entry_pc?;
+            let order = self.stated(entry, &inside).or_else(|| self.told_by_text(&inside))?.order?;
+            if order != Order::SeqCst && !orders.contains(&order) {
+                orders.push(order);
+            }
+        }
+        Some(orders)
     }
 
     /// The places of a file's text that are fences once they are compiled. Functions with fences in them are not: where
