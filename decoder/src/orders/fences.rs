@@ -144,7 +144,9 @@ impl Orders<'_> {
                     if has_code || entries.iter().any(|entry| entry.pc == row.addr) {
                         continue;
                     }
-                    match self.orders_of_entries(unit, row.addr).as_deref() {
+                    // LLVM may drop the entry of one and keep that of another.
+                    let orders = if unit.gnu { self.orders_of_entries(unit, row.addr) } else { None };
+                    match orders.as_deref() {
                         // All fences of the function have instructions.
                         Some([]) => continue,
                         Some([order]) => info = OrderInfo::new(*order, Source::Dwarf, Atomic::Yes),
@@ -163,10 +165,11 @@ impl Orders<'_> {
     /// The compiler keeps one entry of a fence, whatever copies it makes.
     fn orders_of_entries(&self, unit: &Unit, pc: u64) -> Option<Vec<Order>> {
         let function = unit.functions_at(pc).next()?;
-        let mut orders = Vec::new();
+        let (mut orders, mut any) = (Vec::new(), false);
         for at in function..unit.nodes[function as usize].end {
             let fence = operation(self.debug, unit, at, || None).filter(|op| op.kind == OpKind::Fence);
             let Some(op) = fence else { continue };
+            any = true;
             let inside = Inside { unit, ops: vec![(at, op)], nested: false };
             let entry = unit.nodes[at as usize].entry_pc?;
             let order = self.stated(entry, &inside).or_else(|| self.told_by_text(&inside))?.order?;
@@ -174,7 +177,7 @@ impl Orders<'_> {
                 orders.push(order);
             }
         }
-        Some(orders)
+        any.then_some(orders)
     }
 
     /// The places of a file's text that are fences once they are compiled. Functions with fences in them are not: where
