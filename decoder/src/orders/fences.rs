@@ -63,7 +63,7 @@ impl Orders<'_> {
                     strengthened: Some(Order::AcqRel),
                     ..OrderInfo::new(Order::AcqRel, Source::Policy, Atomic::Yes)
                 });
-                if instructions.is_empty() || info.order != Some(Order::SeqCst) {
+                if instructions.is_empty() || info.runtime.is_some() || info.from == Source::Policy {
                     let frames = match node.parent {
                         // A real function: its own instructions are its place.
                         NONE => self.debug.frames(pc),
