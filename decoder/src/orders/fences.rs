@@ -63,7 +63,9 @@ impl Orders<'_> {
                     strengthened: Some(Order::AcqRel),
                     ..OrderInfo::new(Order::AcqRel, Source::Policy, Atomic::Yes)
                 });
-                if instructions.is_empty() || info.runtime.is_some() || info.from == Source::Policy {
+                // On x86-64 an instruction in it is for another order: unoptimised code chooses among them.
+                let other = self.image.arch() == Arch::X86_64 && info.order != Some(Order::SeqCst);
+                if instructions.is_empty() || info.runtime.is_some() || info.from == Source::Policy || other {
                     let frames = match node.parent {
                         // A real function: its own instructions are its place.
                         NONE => self.debug.frames(pc),
