@@ -88,7 +88,7 @@ impl Names {
                     continue;
                 }
                 let places = include_places(&path, &include.path, include.quoted, directories);
-                if !places.iter().any(|place| is_library(place) && open_exists(place, listed)) {
+                if !places.iter().any(|place| is_library(place) && listed.contains(place)) {
                     follow(places, &include.path, &mut names.missing);
                 }
             }
@@ -163,7 +163,7 @@ impl Names {
         loop {
             let mut changed = false;
             for (number, (of, items, definition)) in all().enumerate() {
-                let found = self.effects(of, items, &definition.place, false);
+                let found = self.effects(of, items, &definition.place);
                 if known.len() <= number {
                     known.push(Effects::default());
                 }
@@ -195,19 +195,13 @@ impl Names {
         everywhere | within
     }
 
-    /// What the tokens of a place may do. With `careful`, names that nobody defines may be anything.
-    fn effects(&self, of: &str, items: &Items, place: &Place, careful: bool) -> Effects {
+    /// What the tokens of a place may do, as far as names have definitions.
+    fn effects(&self, of: &str, items: &Items, place: &Place) -> Effects {
         let mut sum = Effects::default();
         for (token, found) in items.contents(place) {
             match found {
                 Found::Fence(effects) | Found::Barrier(effects) => sum |= effects,
-                Found::Name { called } => {
-                    let name = items.tokens.text(token);
-                    sum |= self.behind(of, name);
-                    if careful && called && !is_keyword(name) && !self.defined.contains(name) {
-                        sum = Effects::BOTH;
-                    }
-                }
+                Found::Name { .. } => sum |= self.behind(of, items.tokens.text(token)),
             }
             if sum == Effects::BOTH {
                 break;
@@ -226,7 +220,7 @@ impl Names {
     ) -> Effects {
         let Some(items) = self.files.get(path) else { return Effects::BOTH };
         let of = crate_of(path, language);
-        let sum = self.effects(&of, items, place, false);
+        let sum = self.effects(&of, items, place);
         if self.missing.is_empty() || sum == Effects::BOTH {
             return sum;
         }
@@ -324,10 +318,6 @@ fn include_places(from: &str, path: &str, quoted: bool, directories: &BTreeSet<S
             .map(|root| format!("{root}{path}")),
     );
     places
-}
-
-fn open_exists(place: &str, listed: &BTreeSet<String>) -> bool {
-    listed.contains(place)
 }
 
 /// Where a module of Rust that is declared in a file may be.
