@@ -1,6 +1,7 @@
 //! Bugs: what an execution did wrong, with everything a report says about it. Owned data, so that it outlives the
 //! engine that knows the sites, and crosses threads.
 
+use crate::engine::evidence::Standing;
 use crate::engine::{Location, SiteInfo, ThreadState};
 use crate::events::EventLine;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,8 @@ pub(crate) struct Side {
     pub(crate) order: Option<Order>,
     /// Who says so.
     pub(crate) order_from: Option<Source>,
+    /// How well it is known; `None` where there is no order.
+    pub(crate) standing: Option<Standing>,
     /// The memory it touches.
     pub(crate) memory: Option<(u64, u64)>,
     pub(crate) unsure: bool,
@@ -149,6 +152,7 @@ impl Side {
             op: Some(op),
             order,
             order_from: site.order.filter(|(stated, _)| Some(*stated) == order).map(|(_, from)| from),
+            standing: order.map(|_| site.standing),
             memory: Some((access.addr.0, access.len)),
             unsure: site.atomic == Atomic::Unsure,
             instruction: site.instruction,
@@ -164,6 +168,7 @@ impl Side {
             op: None,
             order: None,
             order_from: None,
+            standing: None,
             memory: None,
             unsure: false,
             instruction: String::new(),
@@ -192,9 +197,10 @@ impl Side {
         };
         let memory =
             self.memory.map(|(addr, len)| format!(" {} at {addr:#x}", bytes(len))).unwrap_or_default();
-        let order = self.order.map(|order| match self.order_from {
-            Some(from) => format!(" ({order}, from {})", from.name()),
-            None => format!(" ({order})"),
+        let order = self.order.map(|order| match (self.order_from, self.standing) {
+            (_, Some(Standing::Strengthened)) => format!(" ({order}, strengthened)"),
+            (Some(from), _) => format!(" ({order}, from {})", from.name()),
+            (None, _) => format!(" ({order})"),
         });
         format!("{who} {doing}{memory}{}", order.unwrap_or_default())
     }
@@ -220,6 +226,8 @@ pub(crate) struct Detail {
     pub(crate) truncated: bool,
     /// Whether the execution, and the race if it is one, satisfy the model's axioms.
     pub(crate) certified: bool,
+    /// Where orders that matter to it are not known well, and so are as strong as they may be ([`Standing`]).
+    pub(crate) assumed: Vec<String>,
 }
 
 /// A bug of a campaign: all occurrences with the same key.

@@ -2,7 +2,9 @@
 
 use crate::bug::{Where, bytes};
 use crate::campaign::blame::own;
-use crate::engine::Sites;
+use crate::engine::evidence::Standing;
+use crate::engine::{SiteInfo, Sites};
+use wmtrace_decoder::orders;
 use wmtrace_model::execution::{Event, EventId, Execution, Label, Source};
 use wmtrace_model::op::{Place, Site, ThreadId, Value};
 
@@ -15,6 +17,9 @@ pub(crate) struct EventLine {
     pub(crate) text: String,
     /// Where in the code; empty where that is of no interest.
     pub(crate) place: String,
+    /// Who states its order, if it has one, and how well it is known.
+    pub(crate) order_from: Option<orders::Source>,
+    pub(crate) standing: Standing,
 }
 
 /// The last `count` events of each thread among the first `until`, in order of events.
@@ -41,12 +46,29 @@ pub(crate) fn last_of_each(
 /// The event as a line.
 pub(crate) fn line(execution: &Execution, sites: &dyn Sites, id: EventId) -> EventLine {
     let event = execution.event(id);
-    EventLine { id, thread: event.thread, text: describe(execution, id), place: place(sites, event.site) }
+    let site = sites.site(event.site);
+    let ordered = event.label.order().is_some();
+    EventLine {
+        id,
+        thread: event.thread,
+        text: describe(execution, id),
+        place: placed(&site),
+        order_from: site.order.filter(|_| ordered).map(|(_, from)| from),
+        standing: if ordered { site.standing } else { Standing::Known },
+    }
 }
 
 /// Where a site is, in a few characters.
 pub(crate) fn place(sites: &dyn Sites, site: Site) -> String {
-    own(&sites.site(site).stack).map(|place| Where(place).to_string()).unwrap_or_default()
+    placed(&sites.site(site))
+}
+
+fn placed(site: &SiteInfo) -> String {
+    let place = own(&site.stack).map(|place| Where(place).to_string()).unwrap_or_default();
+    match site.standing {
+        Standing::Strengthened => format!("{place} (strengthened)"),
+        Standing::Known | Standing::Policy => place,
+    }
 }
 
 /// `store 0x4040 = 1 relaxed`, `load 0x4040 reads 0 from the initial value (relaxed)` …

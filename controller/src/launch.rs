@@ -88,6 +88,13 @@ impl Sites for RealEngine {
         }
     }
 
+    fn may_be_speculative(&self, site: Site) -> bool {
+        match self {
+            RealEngine::Step(engine) => engine.may_be_speculative(site),
+            RealEngine::Gate(engine) => engine.may_be_speculative(site),
+        }
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         match self {
             RealEngine::Step(engine) => engine.modules(),

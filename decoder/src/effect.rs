@@ -23,7 +23,7 @@ pub enum Arch {
 pub struct Reg(pub u8);
 
 /// A set of registers.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RegSet(u128);
 
 impl RegSet {

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod debug;
 pub mod effect;
 pub mod image;
+pub mod machine;
 pub mod orders;
 mod resolve;
 mod text;

@@ -119,6 +119,67 @@ fn c_by_types_and_source_text() {
     }
 }
 
+/// Forms of C that are not an ordinary load or store of C11: what each counts as (docs/MODELS.md).
+const FORMS: &str = "#include <stdatomic.h>
+#define READ_ONCE(x) (*(volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+_Atomic int flag; int word; double payload; char locked;
+int load_consumed(void) { return atomic_load_explicit(&flag, memory_order_consume); }
+int load_killed(void) { return kill_dependency(atomic_load_explicit(&flag, memory_order_consume)); }
+int read_once(void) { return READ_ONCE(word); }
+void write_once(int v) { WRITE_ONCE(word, v); }
+void unlock(void) { __sync_lock_release(&locked); }
+int try_lock(void) { return __sync_lock_test_and_set(&locked, 1); }
+int by_assembly(int *p) { int v; __asm__ volatile(\"mov %1, %0\" : \"=r\"(v) : \"m\"(*p) : \"memory\"); return v; }
+void store_fenced(int v) { __atomic_store_n(&word, v, __ATOMIC_RELAXED); __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+int main(void) { return 0; }
+";
+
+#[test]
+fn forms_of_c() {
+    for compiler in ["gcc", "clang", "clang-19"] {
+        for level in ["-O1", "-O2"] {
+            let Some(path) = build(compiler, &[level, "-std=gnu11"], FORMS, "forms.c") else { continue };
+            let what = format!("{compiler} {level}");
+            let one = |function: &str| {
+                let found = found(&path, function, Options::default());
+                assert_eq!(found.len(), 1, "{what} {function}: {found:?}");
+                found[0]
+            };
+            assert_eq!(one("load_consumed"), (Order::Acquire, Source::Text, Atomic::Yes), "{what}");
+            // gcc says that it is where the macro is.
+            assert_ne!(one("load_killed").2, Atomic::No, "{what}");
+            assert_eq!(one("read_once").2, Atomic::Unsure, "{what}");
+            assert_eq!(one("write_once").2, Atomic::Unsure, "{what}");
+            assert_eq!(one("by_assembly").2, Atomic::Unsure, "{what}");
+            assert_eq!(one("unlock"), (Order::Release, Source::Text, Atomic::Yes), "{what}");
+            assert_eq!(one("try_lock"), (Order::Acquire, Source::Text, Atomic::Yes), "{what}");
+            assert_eq!(one("store_fenced"), (Order::Relaxed, Source::Text, Atomic::Yes), "{what}");
+        }
+    }
+}
+
+/// A text that claims a seq_cst store, and what was compiled: a bare MOV, which cannot be one.
+#[test]
+fn a_store_without_a_barrier_is_not_seq_cst() {
+    const MEANT: &str = "int x; void store(int v) { __atomic_store_n(&x, v, __ATOMIC_RELAXED); } int main(void) { return 0; }";
+    const FENCED: &str = "int x; void store(int v) { __atomic_store_n(&x, v, __ATOMIC_RELAXED); __atomic_thread_fence(__ATOMIC_SEQ_CST); } int main(void) { return 0; }";
+    for compiler in ["gcc", "clang", "clang-19"] {
+        for (text, name, expected) in [
+            (MEANT, "meant.c", (Source::Policy, Atomic::Unsure)),
+            (FENCED, "fenced.c", (Source::Text, Atomic::Yes)),
+        ] {
+            let Some(path) = build(compiler, &["-O2"], text, name) else { continue };
+            // As if a macro that was not seen had made it relaxed.
+            let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders_c").join(name);
+            std::fs::write(source, text.replacen("RELAXED", "SEQ_CST", 1)).expect("source");
+            let (order, from, atomic) = found(&path, "store", Options::default())[0];
+            assert_eq!((from, atomic), expected, "{compiler} {name}");
+            assert_eq!(order == Order::SeqCst, from == Source::Text, "{compiler} {name}");
+        }
+    }
+}
+
 /// In other languages than C and C++ nothing is plain because a statement looks like it. The same program, whose unit
 /// says that it is written in Go.
 #[test]

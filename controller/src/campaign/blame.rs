@@ -44,6 +44,17 @@ pub(crate) fn is_library(place: &Location) -> bool {
         || file.contains("/rustlib/src/")
 }
 
+/// Whether a function of a compiler's own library makes an access: the atomic operation itself is one, and does not count.
+pub(crate) fn is_of_library(stack: &[Location]) -> bool {
+    let operation = |place: &&Location| {
+        let file = place.file.as_deref().unwrap_or_default();
+        is_library(place) && file.rsplit('/').next().is_some_and(|name| name.contains("atomic"))
+    };
+    let inlined = stack.iter().take_while(|place| place.inlined).count();
+    let by = stack.iter().take(inlined + 1).find(|place| !operation(place));
+    by.is_some_and(is_library)
+}
+
 /// The frame that names an event: the first that is the program's own.
 pub(crate) fn own(stack: &[Location]) -> Option<&Location> {
     // Only as far as inlining goes: a caller is another place.
@@ -99,6 +110,20 @@ mod tests {
         let outside = [at("/usr/include/c++/12/thread", false), at("/home/x/a.cc", false)];
         assert_eq!(own(&outside), Some(&outside[0]), "the caller is another place");
         assert_eq!(own(&[]), None);
+    }
+
+    #[test]
+    fn whose_access_it_is() {
+        let at = |file: &str, inlined| Location { file: Some(file.into()), inlined, ..frame("prog", "f") };
+        let (operation, library, own) = (
+            at("/rustc/59807616e/library/core/src/sync/atomic.rs", true),
+            at("/rustc/59807616e/library/alloc/src/sync.rs", true),
+            at("/home/x/a.rs", false),
+        );
+        assert!(is_of_library(&[operation.clone(), library, own.clone()]));
+        assert!(!is_of_library(&[operation.clone(), own]));
+        assert!(!is_of_library(&[]));
+        assert!(!is_of_library(&[operation]), "nobody knows who calls it");
     }
 
     #[test]

@@ -3,17 +3,18 @@
 //! Nothing is reported uncertified. An execution that fails its certificate is a defect of wmtrace, and ends the
 //! campaign.
 
-use super::blame::blamed;
+use super::blame::{blamed, is_of_library, own};
 use super::said::said;
 use super::signal;
 use crate::bug::{Detail, Key, Kind, STORE_OR_RMW, Side, Where};
 use crate::cli::{ExpectExit, Races};
+use crate::engine::evidence::Standing;
 use crate::engine::{End, ModuleInfo, Outcome, Sites};
 use crate::events::last_of_each;
 use std::collections::BTreeSet;
 use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::axioms::{Violation, certify, certify_race, possible_races};
-use wmtrace_model::execution::{Access, Execution, Race};
+use wmtrace_model::execution::{Access, Event, Execution, Race};
 use wmtrace_model::machine::Finding;
 use wmtrace_model::op::ModelKind;
 
@@ -101,7 +102,7 @@ impl Judge<'_> {
             Finding::UseAfterFree { access, freed } => {
                 let mut sides = [self.side(access), self.side(freed)];
                 sides[1].op = Some("free");
-                (sides[1].order, sides[1].order_from) = (None, None);
+                (sides[1].order, sides[1].order_from, sides[1].standing) = (None, None, None);
                 let message =
                     format!("{}, and {} had freed it{}", at(&sides[0]), who(&sides[1]), in_place(&sides[1]));
                 self.add(Kind::UseAfterFree, false, sides.into(), "", message, None);
@@ -126,7 +127,9 @@ impl Judge<'_> {
 
     fn race(&mut self, race: &Race) -> Result<(), Defect> {
         let sides = [self.side(&race.first), self.side(&race.second)];
-        let possible = self.rules.races != Races::On && sides.iter().any(|side| side.unsure);
+        let possible = self.rules.races != Races::On
+            && (sides.iter().any(|side| side.unsure)
+                || [&race.first, &race.second].into_iter().any(|access| self.is_speculative(access)));
         let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
@@ -240,6 +243,11 @@ impl Judge<'_> {
         Side::access(access, site, blamed)
     }
 
+    /// Whether an access is a plain load that the source may not have.
+    fn is_speculative(&self, access: &Access) -> bool {
+        !access.store && !access.atomic && self.sites.may_be_speculative(access.site)
+    }
+
     /// Where the thread is that a signal has hit.
     fn thread(&self, thread: Option<wmtrace_model::op::ThreadId>) -> Vec<Side> {
         let state = self.ended.outcome.threads.iter().find(|it| Some(it.thread) == thread);
@@ -270,19 +278,37 @@ impl Judge<'_> {
             let until = race.map_or(execution.events.len(), |race| race.events as usize);
             Box::new(Detail {
                 message,
-                sides,
                 threads: outcome.threads.clone(),
                 last: last_of_each(execution, self.sites, until, LAST_EVENTS),
                 stdout: outcome.stdout.clone(),
                 stderr: outcome.stderr.clone(),
                 truncated: outcome.truncated,
+                assumed: assumed(execution, self.sites, until, &sides),
                 // Whoever gets to see this has seen the certificate pass: `judge` fails otherwise.
                 certified: true,
+                sides,
             })
         });
         self.found.push(Occurrence { key, possible, detail });
         true
     }
+}
+
+/// Where orders that matter to a bug are not known well: those of its threads' atomic accesses and fences before it, in code
+/// that is not a compiler's own library. What is not known is as strong as it can be, so the bug is one all the same.
+fn assumed(execution: &Execution, sites: &dyn Sites, until: usize, sides: &[Side]) -> Vec<String> {
+    let threads: BTreeSet<_> = sides.iter().filter_map(|side| side.thread).collect();
+    let of_bug = |event: &&Event| threads.is_empty() || threads.contains(&event.thread);
+    let events = execution.events.iter().take(until).filter(of_bug);
+    let seen: BTreeSet<_> =
+        events.filter(|event| event.label.order().is_some()).map(|event| event.site).collect();
+    let mut places = BTreeSet::new();
+    for site in seen.into_iter().map(|site| sites.site(site)) {
+        if site.standing != Standing::Known && !is_of_library(&site.stack) {
+            places.extend(own(&site.stack).map(|place| Where(place).to_string()));
+        }
+    }
+    places.into_iter().collect()
 }
 
 fn who(side: &Side) -> String {

@@ -4,10 +4,11 @@
 //! campaign joins what its executions have handed over: that is the same for any number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use wmtrace_decoder::effect::Arch;
 use wmtrace_decoder::orders::{Atomic, OrderInfo, Source};
 
 /// How well an order, or the place of a fence, is known.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Standing {
     /// Somebody states it.
     Known,
@@ -15,6 +16,33 @@ pub(crate) enum Standing {
     Policy,
     /// It was given more order than perhaps was asked for.
     Strengthened,
+}
+
+impl Standing {
+    /// Of an access, or of a fence that is an instruction.
+    pub(crate) fn of(info: &OrderInfo, arch: Arch) -> Standing {
+        match info.atomic {
+            Atomic::No => Standing::Known,
+            _ if info.strengthened.is_some() => Standing::Strengthened,
+            Atomic::Yes if info.from.states(arch) => Standing::Known,
+            Atomic::Yes | Atomic::Unsure => Standing::Policy,
+        }
+    }
+
+    /// Of a fence without an instruction: its place counts, too.
+    pub(crate) fn of_fence(info: &OrderInfo) -> Standing {
+        let sure = info.strengthened.is_none() && info.from != Source::Policy;
+        if sure { Standing::Known } else { Standing::Strengthened }
+    }
+
+    /// The name in JSON.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Standing::Known => "sure",
+            Standing::Policy => "policy",
+            Standing::Strengthened => "strengthened",
+        }
+    }
 }
 
 /// An access or fence of the program, and how well it is known.
@@ -34,11 +62,11 @@ pub(crate) struct Evidence {
 pub(super) struct Notes(Vec<Evidence>);
 
 impl Notes {
-    /// An instruction is met for the first time. `isa` says whether its instruction set states orders.
+    /// An instruction is met for the first time.
     pub(super) fn meet(
         &mut self,
         (module, offset): (&str, u64),
-        isa: bool,
+        arch: Arch,
         orders: &[OrderInfo],
         before: &[OrderInfo],
         uncertain: bool,
@@ -46,22 +74,11 @@ impl Notes {
         let mut note = |number: usize, fence: bool, standing: Standing| {
             self.0.push(Evidence { module: module.to_owned(), offset, number, fence, standing });
         };
-        for (number, info) in orders.iter().enumerate() {
-            let stated = match info.from {
-                Source::File | Source::Dwarf | Source::Runtime | Source::Text => true,
-                Source::Isa => isa,
-                Source::Policy => false,
-            };
-            match info.atomic {
-                Atomic::No => {}
-                _ if info.strengthened.is_some() => note(number, false, Standing::Strengthened),
-                Atomic::Yes if stated => note(number, false, Standing::Known),
-                Atomic::Yes | Atomic::Unsure => note(number, false, Standing::Policy),
-            }
+        for (number, info) in orders.iter().enumerate().filter(|(_, info)| info.atomic != Atomic::No) {
+            note(number, false, Standing::of(info, arch));
         }
         for (number, info) in before.iter().enumerate() {
-            let sure = info.strengthened.is_none() && info.from != Source::Policy;
-            note(number, true, if sure { Standing::Known } else { Standing::Strengthened });
+            note(number, true, Standing::of_fence(info));
         }
         if uncertain {
             note(before.len(), true, Standing::Strengthened);

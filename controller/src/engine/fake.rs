@@ -1,7 +1,7 @@
 //! An engine for tests: runs a litmus program on the model's `sim`, and pretends that it is a process. A condition that
 //! holds at the end is a failed assertion.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Standing};
 use super::journal::{Journal, Observation, Observed};
 use super::{
     End, Engine, EngineError, EngineOptions, Location, ModuleInfo, Outcome, Program, SiteInfo, Sites,
@@ -158,6 +158,7 @@ impl Sites for FakeEngine<'_> {
             }],
             instruction: String::new(),
             order: order.map(|order| (order, Source::Dwarf)),
+            standing: Standing::Known,
             atomic: match (plain, self.fake.unsure) {
                 (false, _) => Atomic::Yes,
                 (true, true) => Atomic::Unsure,
@@ -169,6 +170,10 @@ impl Sites for FakeEngine<'_> {
 
     fn atomic(&self, site: Site) -> Atomic {
         self.site(site).atomic
+    }
+
+    fn may_be_speculative(&self, _: Site) -> bool {
+        false
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

@@ -6,9 +6,7 @@ use super::calls::{Call, Kind, Told, ranges};
 use super::execution::Execution;
 use super::sites::What;
 use super::thread::Pending;
-use wmtrace_decoder::orders::{Atomic, Source};
 use wmtrace_model::op::{Addr, Op, Place, Site};
-use wmtrace_model::order::Order;
 
 /// The longest string that is looked at.
 const LONGEST_STRING: u64 = 1 << 20;
@@ -50,8 +48,7 @@ pub(super) trait LibraryCalls: Execution {
         let mut told = Vec::new();
         for (addr, len, store) in ranges {
             let op = if store { "store" } else { "load" };
-            let what = What { op, order: Some((Order::Na, Source::Isa)), atomic: Atomic::No };
-            let site = self.site_here(index, what);
+            let site = self.site_here(index, What::plain(op));
             told.push(Told { pc: 0, site, addr, len, store, private: false });
         }
         told

@@ -37,7 +37,7 @@ mod world;
 
 pub(crate) use syscalls::name as syscall_name;
 
-use evidence::Evidence;
+use evidence::{Evidence, Standing};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -119,6 +119,8 @@ pub(crate) trait Sites {
     fn site(&self, site: Site) -> SiteInfo;
     /// Whether what happens there is atomic: the same as above, and quick.
     fn atomic(&self, site: Site) -> Atomic;
+    /// Whether the compiler may have made the load there where the source has none.
+    fn may_be_speculative(&self, site: Site) -> bool;
     /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
     fn modules(&self) -> Vec<ModuleInfo>;
 }
@@ -144,6 +146,8 @@ pub(crate) struct SiteInfo {
     pub(crate) order: Option<(Order, Source)>,
     /// Whether the access is atomic, as far as is known.
     pub(crate) atomic: Atomic,
+    /// How well its order is known.
+    pub(crate) standing: Standing,
     /// `load`, `store`, `rmw`, `fence`, or what else happens here: `lock`, `free` …
     pub(crate) op: &'static str,
 }

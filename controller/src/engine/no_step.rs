@@ -42,6 +42,10 @@ impl Sites for StepEngine {
         match *self {}
     }
 
+    fn may_be_speculative(&self, _: Site) -> bool {
+        match *self {}
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         match *self {}
     }

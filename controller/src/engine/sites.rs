@@ -1,10 +1,13 @@
 //! Sites: places in the code together with the calls that led there, numbered as they come up.
 
+use super::evidence::Standing;
 use super::modules::{Binary, Module};
 use crate::engine::{Location, SiteInfo};
 use std::collections::HashMap;
 use std::sync::Arc;
-use wmtrace_decoder::orders::{Atomic, Source};
+use wmtrace_decoder::debug::Frame;
+use wmtrace_decoder::effect::Arch;
+use wmtrace_decoder::orders::{Atomic, OrderInfo, Source};
 use wmtrace_model::op::Site;
 use wmtrace_model::order::Order;
 
@@ -34,6 +37,19 @@ impl Place {
 
     /// The functions that the instruction belongs to. Of a call, what is known is where it returns to.
     fn locations(&self, is_call: bool, into: &mut Vec<Location>) {
+        let at = self.offset.saturating_sub(u64::from(is_call));
+        self.located(|binary| binary.debug.frames(at), into);
+    }
+
+    /// The functions that a fence without an instruction belongs to: of those before the instruction, the one with this
+    /// number.
+    fn fence_locations(&self, number: usize, into: &mut Vec<Location>) {
+        let fence =
+            |binary: &Binary| binary.fences.get(&self.offset)?.get(number).map(|it| it.frames.clone());
+        self.located(|binary| fence(binary).unwrap_or_else(|| binary.debug.frames(self.offset)), into);
+    }
+
+    fn located(&self, frames: impl FnOnce(&Binary) -> Vec<Frame>, into: &mut Vec<Location>) {
         let Some(binary) = &self.binary else {
             into.push(Location {
                 module: String::new(),
@@ -55,7 +71,7 @@ impl Place {
             column: 0,
             inlined: false,
         };
-        let frames = binary.debug.frames(self.offset.saturating_sub(u64::from(is_call)));
+        let frames = frames(binary);
         if frames.is_empty() {
             into.push(location(None));
         }
@@ -76,12 +92,50 @@ pub(super) struct What {
     pub(super) op: &'static str,
     pub(super) order: Option<(Order, Source)>,
     pub(super) atomic: Atomic,
+    pub(super) standing: Standing,
+    /// A fence without an instruction: which of those before the instruction it is.
+    pub(super) fence: Option<usize>,
 }
 
 impl What {
     /// Something that is no access.
     pub(super) const fn call(op: &'static str) -> What {
-        What { op, order: None, atomic: Atomic::Yes }
+        What { op, order: None, atomic: Atomic::Yes, standing: Standing::Known, fence: None }
+    }
+
+    /// An access.
+    pub(super) const fn access(
+        op: &'static str,
+        order: (Order, Source),
+        atomic: Atomic,
+        standing: Standing,
+    ) -> What {
+        What { op, order: Some(order), atomic, standing, fence: None }
+    }
+
+    /// A plain access, of which only the function that makes it is known.
+    pub(super) const fn plain(op: &'static str) -> What {
+        What::access(op, (Order::Na, Source::Isa), Atomic::No, Standing::Known)
+    }
+
+    /// A fence that is an instruction.
+    pub(super) fn fence(order: Order, info: Option<&OrderInfo>, arch: Arch) -> What {
+        let from = info.map_or(Source::Isa, |info| info.from);
+        // A barrier instruction is what it is, whoever asked for it.
+        let stated = info.filter(|_| from != Source::Isa);
+        let standing = stated.map_or(Standing::Known, |info| Standing::of(info, arch));
+        What::access("fence", (order, from), Atomic::Yes, standing)
+    }
+
+    /// A fence without an instruction, one of those that are before an instruction.
+    pub(super) fn empty_fence(order: Order, info: &OrderInfo, number: usize) -> What {
+        let standing = Standing::of_fence(info);
+        What { fence: Some(number), ..What::access("fence", (order, info.from), Atomic::Yes, standing) }
+    }
+
+    /// A fence that may be anywhere, and is assumed here.
+    pub(super) const fn assumed_fence(order: Order) -> What {
+        What::access("fence", (order, Source::Policy), Atomic::Yes, Standing::Strengthened)
     }
 }
 
@@ -150,6 +204,15 @@ impl SiteTable {
         self.sites.get(site.0 as usize).map_or(Atomic::Unsure, |entry| entry.what.atomic)
     }
 
+    /// Whether the compiler may have made the load at a site where the source has none.
+    pub(super) fn may_be_speculative(&self, site: Site) -> bool {
+        let load = self.sites.get(site.0 as usize).filter(|entry| entry.what.op == "load");
+        // A function of the C library makes its accesses for whoever calls it.
+        let load = load.filter(|entry| !entry.instruction.is_empty());
+        load.and_then(|entry| entry.place.binary.as_ref().map(|binary| (binary, entry.place.offset)))
+            .is_some_and(|(binary, offset)| binary.orders.may_be_speculative(offset))
+    }
+
     /// Everything that is known of a site.
     pub(super) fn info(&self, site: Site) -> SiteInfo {
         let Some(entry) = self.sites.get(site.0 as usize) else {
@@ -162,17 +225,27 @@ impl SiteTable {
                 column: 0,
                 inlined: false,
             }];
-            let atomic = Atomic::Unsure;
-            return SiteInfo { stack, instruction: String::new(), order: None, atomic, op: "start" };
+            return SiteInfo {
+                stack,
+                instruction: String::new(),
+                order: None,
+                atomic: Atomic::Unsure,
+                standing: Standing::Known,
+                op: "start",
+            };
         };
         let mut stack = Vec::new();
-        entry.place.locations(false, &mut stack);
+        match entry.what.fence {
+            Some(number) => entry.place.fence_locations(number, &mut stack),
+            None => entry.place.locations(false, &mut stack),
+        }
         self.locations(entry.stack, &mut stack);
         SiteInfo {
             stack,
             instruction: entry.instruction.clone(),
             order: entry.what.order,
             atomic: entry.what.atomic,
+            standing: entry.what.standing,
             op: entry.what.op,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::files::hex;
 use super::json::{arch, atomic};
-use super::scan::{Entry, Op, Report, Unknown, states};
+use super::scan::{Entry, Op, Report, Unknown};
 use crate::text::Printable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -60,6 +60,9 @@ fn cells(entry: &Entry) -> [String; 6] {
     if info.atomic == Atomic::Unsure {
         order += &format!(" ({})", atomic(info.atomic));
     }
+    if info.strengthened.is_some() {
+        order += " (strengthened)";
+    }
     let isa = entry.isa_order.map_or("-", |order| order.name()).to_owned();
     let text = if entry.text.is_empty() { "(no instruction)" } else { &entry.text };
     [format!("{:#x}", entry.pc), op, order, info.from.name().into(), isa, Printable(text).to_string()]
@@ -99,9 +102,13 @@ fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         *from.entry(entry.info.from.name()).or_default() += 1;
     }
     if !atomics.is_empty() {
-        let known = atomics.iter().filter(|entry| states(entry.info.from, report.arch)).count();
+        let known = atomics.iter().filter(|entry| entry.info.from.states(report.arch)).count();
         let said: Vec<String> = from.iter().map(|(name, count)| format!("{name} {count}")).collect();
         writeln!(out, "  orders known {known} of {}; from {}", atomics.len(), said.join(", "))?;
+    }
+    let strengthened = counted(&|entry| entry.info.strengthened.is_some());
+    if strengthened > 0 {
+        writeln!(out, "  strengthened {strengthened}: a fence without a trace may be near")?;
     }
     let (plain, unsure) =
         (counted(&|e| e.info.atomic == Atomic::No), counted(&|e| e.info.atomic == Atomic::Unsure));

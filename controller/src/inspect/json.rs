@@ -40,6 +40,7 @@ struct Access<'a> {
     from: &'static str,
     isa_order: Option<&'static str>,
     failure_order: Option<&'static str>,
+    evidence: &'static str,
 }
 
 #[derive(Serialize)]
@@ -75,31 +76,30 @@ pub(super) fn report(report: &Report) -> Json<'_> {
             path: &report.program,
             build_id: report.build_id.as_deref(),
             orders: if report.known { "known" } else { "unknown" },
-            accesses: report.entries.iter().map(Access::from).collect(),
+            accesses: report.entries.iter().map(|entry| access(entry, report.arch)).collect(),
             unsupported: report.unsupported.iter().map(Unsupported::from).collect(),
         }],
         warnings: &report.warnings,
     }
 }
 
-impl<'a> From<&'a Entry> for Access<'a> {
-    fn from(entry: &'a Entry) -> Access<'a> {
-        let line = entry.line.as_ref();
-        Access {
-            pc: format!("{:#x}", entry.pc),
-            function: entry.function.as_deref(),
-            file: line.map(|line| line.file.as_str()),
-            line: line.map(|line| line.line),
-            column: line.map(|line| line.column).filter(|&column| column != 0),
-            text: &entry.text,
-            op: entry.op.name(),
-            width: entry.width,
-            atomic: atomic(entry.info.atomic),
-            order: entry.info.order.map(Order::name),
-            from: entry.info.from.name(),
-            isa_order: entry.isa_order.map(Order::name),
-            failure_order: entry.info.failure.map(Order::name),
-        }
+fn access(entry: &Entry, arch: Arch) -> Access<'_> {
+    let line = entry.line.as_ref();
+    Access {
+        pc: format!("{:#x}", entry.pc),
+        function: entry.function.as_deref(),
+        file: line.map(|line| line.file.as_str()),
+        line: line.map(|line| line.line),
+        column: line.map(|line| line.column).filter(|&column| column != 0),
+        text: &entry.text,
+        op: entry.op.name(),
+        width: entry.width,
+        atomic: atomic(entry.info.atomic),
+        order: entry.info.order.map(Order::name),
+        from: entry.info.from.name(),
+        isa_order: entry.isa_order.map(Order::name),
+        failure_order: entry.info.failure.map(Order::name),
+        evidence: entry.standing(arch).name(),
     }
 }
 

@@ -3,7 +3,6 @@
 pub(crate) mod files;
 mod human;
 mod json;
-pub(crate) mod machine;
 mod names;
 mod scan;
 mod stretches;

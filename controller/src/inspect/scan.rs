@@ -7,14 +7,15 @@
 //! a part at a time.
 
 use super::files::hex;
-use super::machine::Decoder;
 use super::names::{is_function, written};
 use super::stretches::{Stretch, stretches};
 use crate::cli::InspectOptions;
+use crate::engine::evidence::Standing;
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_decoder::debug::{Debug, Frame, SourceLine, demangle};
 use wmtrace_decoder::effect::{AccessKind, Arch, Extent, Flow, InsnEffect, RegSet, Unsupported};
 use wmtrace_decoder::image::Image;
+use wmtrace_decoder::machine::Decoder;
 use wmtrace_decoder::orders::{
     Assume, Atomic, AtomicCall, EmptyFence, InsnOrders, Kept, OpKind, Options, OrderInfo, Orders, Source,
 };
@@ -72,6 +73,18 @@ pub(super) struct Entry {
     pub(super) info: OrderInfo,
     /// `None`: a fence without an instruction.
     pub(super) isa_order: Option<Order>,
+}
+
+impl Entry {
+    /// How well its order is known.
+    pub(super) fn standing(&self, arch: Arch) -> Standing {
+        match (self.op, self.isa_order) {
+            (Op::Fence, None) => Standing::of_fence(&self.info),
+            // A barrier instruction is what it is, whoever asked for it.
+            (Op::Fence, Some(_)) if self.info.from == Source::Isa => Standing::Known,
+            _ => Standing::of(&self.info, arch),
+        }
+    }
 }
 
 /// Bytes whose effect is not known.
@@ -392,15 +405,6 @@ fn width(extent: Extent) -> u16 {
     }
 }
 
-/// Whether a source of orders counts as knowing them: x86-64's instructions do not tell what was asked for.
-pub(super) const fn states(from: Source, arch: Arch) -> bool {
-    match from {
-        Source::File | Source::Dwarf | Source::Runtime | Source::Text => true,
-        Source::Isa => matches!(arch, Arch::Aarch64),
-        Source::Policy => false,
-    }
-}
-
 /// Whether the orders of the program's own atomics are known: then there is one whose order is. All of them is too much
 /// to ask: Rust's precompiled library, which is part of each program, has lost most of its orders. Where there are no
 /// atomics, whether they would be known.
@@ -408,6 +412,6 @@ fn known(entries: &[Entry], arch: Arch, debug: &Debug) -> bool {
     let mut atomics = entries.iter().filter(|entry| entry.info.atomic == Atomic::Yes).peekable();
     match atomics.peek() {
         None => arch == Arch::Aarch64 || debug.units().0 > 0 && debug.absent().is_empty(),
-        Some(_) => atomics.any(|entry| states(entry.info.from, arch)),
+        Some(_) => atomics.any(|entry| entry.info.from.states(arch)),
     }
 }

@@ -130,6 +130,10 @@ impl Human {
             strategy => strategy.to_string(),
         };
         writeln!(self.out, "  in {count} of {of}, first in number {first_execution} ({by})")?;
+        if !detail.assumed.is_empty() {
+            let places = Printable(&detail.assumed.join(", ")).to_string();
+            writeln!(self.out, "  evidence: orders are not known well, and taken to be strong, at {places}")?;
+        }
         for side in &detail.sides {
             // Whoever waits is shown with the other threads, below.
             if matches!(bug.key.kind, Kind::Deadlock | Kind::Livelock) {

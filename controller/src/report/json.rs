@@ -3,6 +3,7 @@
 use super::CampaignReport;
 use crate::bug::{Bug, Side};
 use crate::campaign::Stop;
+use crate::engine::evidence::Standing;
 use crate::engine::{Location, ThreadState};
 use crate::events::EventLine;
 use serde_json::{Value, json};
@@ -80,6 +81,8 @@ fn bug(bug: &Bug) -> Value {
         "recording": bug.recording.as_ref().map(|path| path.to_string_lossy()),
         "sites": detail.sides.iter().map(site).collect::<Vec<_>>(),
         "certified": detail.certified,
+        "evidence": if detail.assumed.is_empty() { "sure" } else { "strengthened" },
+        "strengthened_at": detail.assumed,
         "threads": detail.threads.iter().map(thread).collect::<Vec<_>>(),
         "events": detail.last.iter().map(event).collect::<Vec<_>>(),
         "stdout": String::from_utf8_lossy(&detail.stdout),
@@ -127,6 +130,7 @@ fn site(side: &Side) -> Value {
         "offset": place.map(|place| format!("{:#x}", place.offset)),
         "order": side.order.map(Order::name),
         "order_from": side.order_from.map(Source::name),
+        "evidence": side.standing.map(Standing::name),
         "op": side.op,
         "unsure": side.unsure,
         "address": side.memory.map(|(addr, _)| format!("{addr:#x}")),
@@ -157,5 +161,14 @@ fn frame(place: &Location) -> Value {
 }
 
 fn event(line: &EventLine) -> Value {
-    json!({"id": line.id.0, "thread": line.thread.0, "text": line.text, "at": line.place})
+    let from = line.order_from.map(Source::name);
+    let evidence = line.order_from.map(|_| line.standing.name());
+    json!({
+        "id": line.id.0,
+        "thread": line.thread.0,
+        "text": line.text,
+        "at": line.place,
+        "order_from": from,
+        "evidence": evidence,
+    })
 }

@@ -65,7 +65,7 @@ impl Orders<'_> {
     }
 
     /// The name of the function at an address: its own, or that of the import that a PLT entry jumps to.
-    fn called(&self, target: u64) -> Option<&str> {
+    pub(super) fn called(&self, target: u64) -> Option<&str> {
         let own = self.image.symbol_at(target).filter(|symbol| symbol.addr == target && symbol.function);
         match own {
             Some(symbol) => Some(&symbol.name),
@@ -107,9 +107,9 @@ fn libatomic(name: &str) -> Option<(OpKind, u16)> {
         Some((base, digits @ ("1" | "2" | "4" | "8" | "16"))) => (base, digits.parse().ok()?),
         _ => (name, 0),
     };
-    let (kind, stated) = super::source::c_function(base)?;
+    let (kind, fixed) = super::source::c_function(base)?;
     // The fences of libatomic's names are the compiler's own.
-    (stated && kind != OpKind::Fence).then_some((kind, width))
+    (fixed.is_none() && kind != OpKind::Fence).then_some((kind, width))
 }
 
 #[cfg(test)]

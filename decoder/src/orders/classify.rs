@@ -5,7 +5,7 @@ use super::info::{Atomic, Meant, OrderInfo, Source};
 use super::instance::{Argument, Instance, is_c, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
-use super::source::Statement;
+use super::source::{Call, Statement};
 use super::{Chain, Inside, Orders, Role};
 use crate::debug::{Shape, Types, Unit, hint};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
@@ -254,6 +254,7 @@ impl Orders<'_> {
     /// C and C++: the statement and the variable's type.
     fn in_c(&self, pc: u64, access: &Access, scope: &Scope<'_>) -> OrderInfo {
         let shape = scope.shape;
+        let addr = self.static_address(pc, access);
         let line = self.debug.line(pc);
         let statement = line.as_ref().and_then(|line| self.kept.0.texts.statement(self.debug.files(), line));
         let Some(statement) = statement else {
@@ -284,7 +285,9 @@ impl Orders<'_> {
             let here = statement.at.is_some_and(|at| call.extent.0 <= at && at < call.extent.1);
             let named = statement.at == Some(call.extent.0);
             let here = if call.kind == OpKind::Rmw { named && idle } else { here };
-            fits(call.kind) && (here || access.atomic || shape == Some(Shape::Atomic))
+            fits(call.kind)
+                && (here || access.atomic || shape == Some(Shape::Atomic))
+                && !self.is_of_another(addr, call)
         });
         let call = match fitting.collect::<Vec<_>>()[..] {
             [call] => Some(call),
@@ -358,6 +361,14 @@ impl Orders<'_> {
         OrderInfo::plain(Source::Text)
     }
 
+    /// Whether a call is about another variable than the one at an address.
+    fn is_of_another(&self, addr: Option<u64>, call: &Call) -> bool {
+        let name = call.object.trim_matches(|c: char| c.is_whitespace() || "&()".contains(c));
+        let symbols = self.image.symbols();
+        let is_it = |addr: u64| self.image.symbol_at(addr).is_some_and(|symbol| symbol.name == name);
+        addr.is_some_and(|addr| !is_it(addr) && symbols.iter().any(|it| it.name == name && !it.function))
+    }
+
     /// What an XCHG is of a statement without a call of an atomic function: of all operators of C only the assignment
     /// becomes one.
     fn assigns(&self, pc: u64, access: &Access, statement: &Statement, scope: &Scope<'_>) -> Meant {
@@ -382,7 +393,7 @@ impl Orders<'_> {
     }
 
     /// The address of an access that does not depend on registers.
-    fn static_address(&self, pc: u64, access: &Access) -> Option<u64> {
+    pub(super) fn static_address(&self, pc: u64, access: &Access) -> Option<u64> {
         let address = &access.address;
         if address.index.is_some() || address.segment.is_some() {
             return None;

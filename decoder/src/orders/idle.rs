@@ -10,7 +10,6 @@ use super::info::{Atomic, OrderInfo};
 use super::{Inside, OpKind, Orders};
 use crate::debug::Unit;
 use crate::effect::{Access, AccessKind, Arch, Flow, InsnEffect, Reg};
-use crate::{aarch64, x86};
 
 /// The most bytes of an operation that are looked at.
 const MAX_BYTES: u64 = 4096;
@@ -140,20 +139,11 @@ impl Orders<'_> {
 
     /// Looks at the instructions of some ranges, as far as they can be decoded.
     fn look(&self, ranges: &[(u64, u64)], each: &mut dyn FnMut(u64, &InsnEffect)) {
-        let (x86, arm) = match self.image.arch() {
-            Arch::X86_64 => (Some(x86::Decoder::new()), None),
-            Arch::Aarch64 => (None, Some(aarch64::Decoder::new())),
-        };
+        let decoded = self.decoder();
         for &(start, end) in ranges {
             let mut pc = start;
             while pc < end.min(start.saturating_add(MAX_BYTES)) {
-                let Some(bytes) = self.image.code_at(pc) else { break };
-                let effect = match (&x86, &arm) {
-                    (Some(decoder), _) => decoder.decode(pc, bytes).ok(),
-                    (None, Some(decoder)) => decoder.decode(pc, bytes).ok(),
-                    (None, None) => None,
-                };
-                let Some(effect) = effect else { break };
+                let Some(effect) = decoded(pc) else { break };
                 each(pc, &effect);
                 let Some(next) = pc.checked_add(u64::from(effect.len.max(1))) else { break };
                 pc = next;

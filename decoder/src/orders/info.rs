@@ -3,7 +3,7 @@
 use super::ops::{Scale, failure_of};
 use super::stronger;
 use crate::debug::{Context, EvalError, Frame, Lookup};
-use crate::effect::AccessKind;
+use crate::effect::{AccessKind, Arch};
 use std::fmt;
 use std::sync::Arc;
 use wmtrace_model::order::Order;
@@ -35,6 +35,15 @@ impl Source {
             Source::Text => "source",
             Source::Isa => "isa",
             Source::Policy => "policy",
+        }
+    }
+
+    /// Whether it knows what was asked for. x86-64's instructions do not tell.
+    pub const fn states(self, arch: Arch) -> bool {
+        match self {
+            Source::File | Source::Dwarf | Source::Runtime | Source::Text => true,
+            Source::Isa => matches!(arch, Arch::Aarch64),
+            Source::Policy => false,
         }
     }
 }
@@ -147,6 +156,13 @@ pub enum Warning {
         /// What was taken.
         taken: Order,
     },
+    /// The source text has an order that the instruction cannot have: the text does not count.
+    NotInCode {
+        /// The instruction.
+        pc: u64,
+        /// What the text says.
+        stated: Order,
+    },
     /// Debug information says more than the instruction gives, as no compiler does.
     StrongerThanCode {
         /// The instruction.
@@ -168,6 +184,12 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{pc:#x}: debug information says {stated}, the instruction gives more; {taken} was taken"
+                )
+            }
+            Warning::NotInCode { pc, stated } => {
+                write!(
+                    f,
+                    "{pc:#x}: the source says {stated}, and the code has no barrier for that; the source does not count"
                 )
             }
             Warning::StrongerThanCode { pc, stated, isa } => {

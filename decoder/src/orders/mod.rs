@@ -3,13 +3,14 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
 //! `instance` reads an operation's order argument, `source` reads source text,
-//! `classify` tells atomic from plain, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `idle` read-modify-writes that became loads and stores that became exchanges, `calls` those that are calls, `fences` finds fences without code, [`mod@file`] parses the user's file.
+//! `classify` tells atomic from plain, `contradicted` drops orders that an instruction cannot have, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `idle` read-modify-writes that became loads and stores that became exchanges, `calls` those that are calls, `speculative` loads that the source does not have, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
 
 mod calls;
 mod classify;
+mod contradicted;
 mod fences;
 pub mod file;
 mod folded;
@@ -20,6 +21,7 @@ mod ops;
 mod registers;
 mod slots;
 mod source;
+mod speculative;
 mod strength;
 
 pub use calls::AtomicCall;
@@ -31,6 +33,7 @@ pub use strength::UncertainFence;
 use crate::debug::{Debug, Sources, Unit, demangle};
 use crate::effect::{Access, AccessKind, Arch, InsnEffect};
 use crate::image::Image;
+use crate::machine::Decoder;
 use crate::text::{Effects, Names, is_library};
 use file::OrdersFile;
 use instance::{Argument, Instance, operation};
@@ -178,6 +181,7 @@ impl<'a> Orders<'a> {
                 role @ (Role::Itself | Role::Maybe) => {
                     let found = self.stated(pc, inside).or_else(|| self.told_by_text(inside));
                     let found = found.map(|info| self.with_lost_fence(access, inside, info));
+                    let found = found.map(|info| self.uncontradicted(pc, access, info));
                     let info = self.checked(pc, access, found.unwrap_or_else(|| self.lost(access)));
                     let atomic = if role == Role::Maybe { Atomic::Unsure } else { info.atomic };
                     let meant = match (inside.ops[0].1.kind, access.kind) {
@@ -208,7 +212,7 @@ impl<'a> Orders<'a> {
                 }
             }
         }
-        let mut info = self.outside(pc, access, place);
+        let mut info = self.uncontradicted(pc, access, self.outside(pc, access, place));
         if info.meant == Meant::Same && self.may_be_store(pc, access, effect, &info) {
             info.meant = Meant::StoreOrRmw;
         }
@@ -220,11 +224,20 @@ impl<'a> Orders<'a> {
         info
     }
 
-    /// Rust's library counts references down by a release RMW, with an acquire fence after the last one (`Arc`). LLVM
-    /// keeps no trace of a fence without code, and the library's source is not there to ask: the RMW takes its part.
+    /// Rust's library counts references down by a release RMW, with an acquire fence after the last one (`Arc`), and takes
+    /// the last one by a relaxed compare-and-swap with such a fence (`Arc::try_unwrap`). LLVM keeps no trace of a fence
+    /// without code, and the library's source is not there to ask: the RMW takes its part.
     fn with_lost_fence(&self, access: &Access, inside: &Inside<'_>, info: OrderInfo) -> OrderInfo {
-        let is_release = access.kind == AccessKind::Rmw && info.order == Some(Order::Release);
-        if !is_release || self.image.arch() != Arch::X86_64 || !instance::is_rust(inside.unit) {
+        let has_fence = match inside.ops[0].1.kind {
+            OpKind::Rmw => info.order == Some(Order::Release),
+            OpKind::Cas => !info.order.is_some_and(Order::acquires),
+            OpKind::Load | OpKind::Store | OpKind::Fence => false,
+        };
+        if !has_fence
+            || access.kind != AccessKind::Rmw
+            || self.image.arch() != Arch::X86_64
+            || !instance::is_rust(inside.unit)
+        {
             return info;
         }
         let caller = inside.ops.last().map(|&(node, _)| inside.unit.nodes[node as usize].call);
@@ -380,6 +393,12 @@ impl<'a> Orders<'a> {
             }
             found
         })
+    }
+
+    /// Tells the effect of the instruction at an address, if there is one and it is known.
+    fn decoder(&self) -> impl Fn(u64) -> Option<InsnEffect> {
+        let decoder = Decoder::new(self.image.arch());
+        move |pc| decoder.decode(pc, self.image.code_at(pc)?).ok()
     }
 
     fn by_file(&self, pc: u64) -> Option<OrderInfo> {

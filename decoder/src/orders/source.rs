@@ -30,6 +30,8 @@ pub(crate) struct Statement {
     pub(crate) text: String,
     /// The column, as a position in `text`.
     pub(crate) at: Option<usize>,
+    /// The instruction is one of a macro's, somewhere in this part of `text`: what the macro stands for.
+    pub(crate) within: Option<(usize, usize)>,
 }
 
 /// An atomic call in C.
@@ -117,7 +119,7 @@ impl Texts {
         };
         let mut bodies = lines.iter().filter_map(body).peekable();
         let plain = |text: String| {
-            let statement = Statement { text, at: None };
+            let statement = Statement { text, at: None, within: None };
             !statement.may_hide_atomics()
                 && !statement.text.trim_end().ends_with('\\')
                 && !statement.unknown(|_| false).1
@@ -144,8 +146,11 @@ impl Texts {
         }
         let before: usize = lines[first..at].iter().map(|line| line.len() + 1).sum();
         let column = (line.column as usize).checked_sub(1).filter(|&column| column < lines[at].len());
-        let statement =
-            Statement { text: lines[first..=last].join("\n"), at: column.map(|column| before + column) };
+        let statement = Statement {
+            text: lines[first..=last].join("\n"),
+            at: column.map(|column| before + column),
+            within: None,
+        };
         Some(statement.without_header())
     }
 }
@@ -167,7 +172,7 @@ impl Statement {
             else {
                 break;
             };
-            self = Statement { text: self.text[end..].to_owned(), at: Some(at - end) };
+            self = Statement { text: self.text[end..].to_owned(), at: Some(at - end), within: None };
         }
         self
     }
@@ -175,6 +180,7 @@ impl Statement {
     /// Without the other statements of its lines, if it is known where in them the instruction is.
     pub(crate) fn alone(self) -> Statement {
         let Some(at) = self.at else { return self };
+        let (first, last) = self.within.unwrap_or((at, at));
         // A position that parentheses are open at is inside a header or a call: nothing ends there.
         let mut depth = 0_i32;
         let (mut start, mut end) = (0, self.text.len());
@@ -182,8 +188,8 @@ impl Statement {
             match c {
                 '(' | '[' => depth += 1,
                 ')' | ']' => depth -= 1,
-                ';' | '{' | '}' if depth == 0 && here < at => start = here + 1,
-                ';' | '{' | '}' if depth == 0 => {
+                ';' | '{' | '}' if depth == 0 && here < first => start = here + 1,
+                ';' | '{' | '}' if depth == 0 && here >= last => {
                     end = here + 1;
                     break;
                 }
@@ -192,7 +198,11 @@ impl Statement {
         }
         match depth < 0 {
             true => self,
-            false => Statement { text: self.text[start..end].to_owned(), at: Some(at - start) },
+            false => Statement {
+                text: self.text[start..end].to_owned(),
+                at: Some(at - start),
+                within: self.within.map(|(first, last)| (first - start, last - start)),
+            },
         }
     }
 
@@ -217,17 +227,24 @@ impl Statement {
                 }
             });
             let Some((start, end, body)) = found.filter(|(.., body)| body.len() < LONGEST) else { break };
-            self.at = self.at.map(|at| match at {
+            let moved = |at: usize| match at {
                 at if at < start => at,
                 at if at >= end => at - end + start + body.len(),
-                _ => {
-                    let inner = Statement { text: body.clone(), at: None };
-                    match &inner.calls()[..] {
-                        [call] => start + call.extent.0,
-                        _ => start,
-                    }
-                }
-            });
+                _ => start,
+            };
+            if self.at.is_some_and(|at| (start..end).contains(&at)) {
+                let inner = Statement { text: body.clone(), at: None, within: None };
+                let (first, last) =
+                    self.within.map_or((start, start), |(first, last)| (moved(first), moved(last)));
+                self.within = Some((first.min(start), last.max(start + body.len())));
+                self.at = match &inner.calls()[..] {
+                    [call] => Some(start + call.extent.0),
+                    _ => Some(start),
+                };
+            } else {
+                self.at = self.at.map(moved);
+                self.within = self.within.map(|(first, last)| (moved(first), moved(last)));
+            }
             self.text.replace_range(start..end, &body);
             if self.text.len() > LONGEST {
                 break;
@@ -307,7 +324,7 @@ impl Statement {
     }
 
     fn call(&self, at: usize, name: &str) -> Option<Call> {
-        let (kind, stated) = c_function(name)?;
+        let (kind, fixed) = c_function(name)?;
         let rest = &self.text[at + name.len()..];
         let open = rest.find('(').filter(|&open| rest[..open].trim().is_empty())?;
         let (arguments, len) = arguments(&rest[open..])?;
@@ -317,12 +334,12 @@ impl Statement {
             .filter(|argument| mentions_order(argument))
             .map(|argument| order_in(argument))
             .collect();
-        let (order, failure) = match (stated, kind, orders.as_slice()) {
-            (false, OpKind::Cas, _) => (Some(Order::SeqCst), Some(Order::SeqCst)),
-            (false, _, _) => (Some(Order::SeqCst), None),
-            (true, OpKind::Cas, &[success, failure]) => (success, failure),
-            (true, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, &[order]) => (order, None),
-            (true, _, _) => (None, None),
+        let (order, failure) = match (fixed, kind, orders.as_slice()) {
+            (Some(order), OpKind::Cas, _) => (Some(order), Some(order)),
+            (Some(order), _, _) => (Some(order), None),
+            (None, OpKind::Cas, &[success, failure]) => (success, failure),
+            (None, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::Fence, &[order]) => (order, None),
+            (None, _, _) => (None, None),
         };
         let object = arguments.first().copied().unwrap_or_default().to_owned();
         Some(Call { extent, kind, object, order, failure })
@@ -334,7 +351,7 @@ fn substituted(known: &Macro, parameters: &[String], arguments: &[&str]) -> Opti
     if known.body.contains('#') || parameters.len() != arguments.len() {
         return None;
     }
-    let body = Statement { text: known.body.clone(), at: None };
+    let body = Statement { text: known.body.clone(), at: None, within: None };
     let (mut out, mut from) = (String::new(), 0);
     for (at, word) in body.words() {
         if let Some(number) = parameters.iter().position(|parameter| parameter == word) {
@@ -386,15 +403,17 @@ fn values(kind: OpKind) -> usize {
     }
 }
 
-/// What a C function or builtin does, and whether its order is an argument.
-pub(super) fn c_function(name: &str) -> Option<(OpKind, bool)> {
+/// What a C function or builtin does, and its order, if that is no argument.
+pub(super) fn c_function(name: &str) -> Option<(OpKind, Option<Order>)> {
     if let Some(rest) = name.strip_prefix("__sync_") {
-        return match rest {
-            "synchronize" => Some((OpKind::Fence, false)),
-            "lock_release" => Some((OpKind::Store, false)),
-            "bool_compare_and_swap" | "val_compare_and_swap" => Some((OpKind::Cas, false)),
-            _ => Some((OpKind::Rmw, false)),
+        let (kind, order) = match rest {
+            "synchronize" => (OpKind::Fence, Order::SeqCst),
+            "lock_release" => (OpKind::Store, Order::Release),
+            "lock_test_and_set" => (OpKind::Rmw, Order::Acquire),
+            "bool_compare_and_swap" | "val_compare_and_swap" => (OpKind::Cas, Order::SeqCst),
+            _ => (OpKind::Rmw, Order::SeqCst),
         };
+        return Some((kind, Some(order)));
     }
     let builtin = name.strip_prefix("__atomic_").or_else(|| name.strip_prefix("__c11_atomic_"));
     let (rest, stated) = match builtin {
@@ -415,7 +434,7 @@ pub(super) fn c_function(name: &str) -> Option<(OpKind, bool)> {
         _ if rest.starts_with("fetch_") || rest.ends_with("_fetch") => OpKind::Rmw,
         _ => return None,
     };
-    Some((kind, stated))
+    Some((kind, if stated { None } else { Some(Order::SeqCst) }))
 }
 
 /// The arguments of a call, and how long it is; `text` begins at its opening parenthesis.
@@ -574,7 +593,7 @@ mod tests {
     fn names_that_nobody_knows() {
         let unknown = |text: &str| {
             let known = |word: &str| matches!(word, "x" | "y" | "f");
-            Statement { text: text.to_owned(), at: None }.unknown(known)
+            Statement { text: text.to_owned(), at: None, within: None }.unknown(known)
         };
         let nothing =
             ["x = f(y);", "return x + N;", "s::g(x);", "x.size();", "std::move(x);", "assert(x == 'a');"];
@@ -630,7 +649,7 @@ mod tests {
     }
 
     fn statement(text: &str) -> Statement {
-        Statement { text: text.to_owned(), at: None }
+        Statement { text: text.to_owned(), at: None, within: None }
     }
 
     #[test]
@@ -649,11 +668,15 @@ mod tests {
         assert_eq!(sc("atomic_store(&x, 1);"), Some(Order::SeqCst));
         assert_eq!(sc("__sync_fetch_and_add(&x, 1);"), Some(Order::SeqCst));
         assert_eq!(sc("__atomic_load_n(&x, mo);"), None);
+        // GCC's manual: an acquire barrier, and a release barrier.
+        assert_eq!(sc("while (__sync_lock_test_and_set(&x, 1)) {}"), Some(Order::Acquire));
+        assert_eq!(sc("__sync_lock_release(&x);"), Some(Order::Release));
     }
 
     #[test]
     fn one_statement_of_several_on_a_line() {
-        let alone = |text: &str, at: usize| Statement { text: text.to_owned(), at: Some(at) }.alone();
+        let alone =
+            |text: &str, at: usize| Statement { text: text.to_owned(), at: Some(at), within: None }.alone();
         let line = "a = 1; for (i = 0; i < n; i++) { b = f(c; d); } volatile int e;";
         for (word, found) in [
             ("a = 1", "a = 1;"),
@@ -701,7 +724,7 @@ mod tests {
             }
         };
         let text = "f(); STORE(&x, g(1, 2));";
-        let expanded = Statement { text: text.to_owned(), at: Some(5) }.expanded(macros);
+        let expanded = Statement { text: text.to_owned(), at: Some(5), within: None }.expanded(macros);
         let calls = expanded.calls();
         assert_eq!((calls[0].kind, calls[0].order), (OpKind::Store, Some(Order::Relaxed)));
         assert_eq!(expanded.at, Some(calls[0].extent.0));

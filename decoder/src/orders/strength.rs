@@ -228,7 +228,7 @@ impl Orders<'_> {
     }
 
     /// The extent of a function without debug information.
-    fn function_at(&self, pc: u64) -> Option<(u64, u64)> {
+    pub(super) fn function_at(&self, pc: u64) -> Option<(u64, u64)> {
         let extents = self.kept.0.extents.get_or_init(|| {
             self.image.functions().iter().map(|function| (function.start, function.end)).collect()
         });

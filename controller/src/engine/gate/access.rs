@@ -12,6 +12,7 @@ use super::run::Run;
 use super::thread::{Flight, Mode, Pending, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::Told;
+use crate::engine::evidence::Standing;
 use crate::engine::execution::Execution as _;
 use crate::engine::flight::{Part, PartKind, as_meant, of_load, of_store, op_name};
 use crate::engine::sites::What;
@@ -19,7 +20,7 @@ use crate::engine::time::mix;
 use crate::os::ptrace;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::regs;
-use wmtrace_decoder::effect::{AccessKind, Concrete, Registers as _, Writeback};
+use wmtrace_decoder::effect::{AccessKind, Arch, Concrete, Registers as _, Writeback};
 use wmtrace_decoder::orders::{self, Assume, Atomic, Meant, OrderInfo, Source};
 use wmtrace_model::op::{Addr, How, Op, Place, Site, Value};
 use wmtrace_model::order::Order;
@@ -54,10 +55,11 @@ impl<S: Strategy> Run<'_, S> {
     /// The thread is at the gate of an instruction under the model.
     pub(super) fn managed(&mut self, index: usize) -> Result<(), EngineError> {
         let insn = self.insn(index)?;
-        if let Some(info) = insn.before.get(self.threads[index].fences) {
+        let number = self.threads[index].fences;
+        if let Some(info) = insn.before.get(number) {
             let order = self.order_of(index, info, AccessKind::Rmw).0;
             if order.acquires() || order.releases() {
-                let site = self.site(index, "fence", Some((order, info.from)), Atomic::Yes, &insn);
+                let site = self.site(index, What::empty_fence(order, info, number), &insn);
                 self.pend(index, Pending::LostFence, Op::Fence { order }, site, 0);
             } else {
                 self.threads[index].fences += 1;
@@ -88,8 +90,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         if let Some(order) = self.fence_order(index, &insn) {
-            let from = insn.fence.as_ref().map_or(Source::Isa, |info| info.from);
-            let site = self.site(index, "fence", Some((order, from)), Atomic::Yes, &insn);
+            let site = self.site(index, What::fence(order, insn.fence.as_ref(), Arch::Aarch64), &insn);
             self.pend(index, Pending::Fence, Op::Fence { order }, site, 0);
             return Ok(());
         }
@@ -177,6 +178,8 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
+        let standing =
+            insn.orders.get(number).map_or(Standing::Known, |info| Standing::of(info, Arch::Aarch64));
         let meant = insn.orders.get(number).map_or(Meant::Same, |info| info.meant);
         let kind = as_meant(it, meant);
         let (loads, stores) = match kind {
@@ -187,7 +190,7 @@ impl<S: Strategy> Run<'_, S> {
         let Role::Operation { failure, .. } = role else {
             for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
                 let op = if store { "store" } else { "load" };
-                let site = self.site(index, op, Some((order, from)), atomic, insn);
+                let site = self.site(index, What::access(op, (order, from), atomic, standing), insn);
                 found.told.push(Told { pc, site, addr: it.addr, len: it.len, store, private: false });
             }
             return;
@@ -200,8 +203,8 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = op_name(kind, meant);
-        let site = self.site(index, op, Some((order, from)), atomic, insn);
+        let site =
+            self.site(index, What::access(op_name(kind, meant), (order, from), atomic, standing), insn);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
         while from_addr < end {
@@ -348,23 +351,16 @@ impl<S: Strategy> Run<'_, S> {
         let module = self.modules.iter().find(|module| module.contains(regs.pc));
         let read = |addr: u64, buffer: &mut [u8]| self.memory.read(addr, buffer);
         ask(&orders::Thread {
-            arch: wmtrace_decoder::effect::Arch::Aarch64,
+            arch: Arch::Aarch64,
             registers: regs,
             read: &read,
             bias: module.map_or(0, |module| module.bias),
         })
     }
 
-    fn site(
-        &mut self,
-        index: usize,
-        op: &'static str,
-        order: Option<(Order, Source)>,
-        atomic: Atomic,
-        insn: &Insn,
-    ) -> Site {
+    fn site(&mut self, index: usize, what: What, insn: &Insn) -> Site {
         let (pc, stack) = self.here(index);
-        self.engine.sites.site(pc, stack, What { op, order, atomic }, &self.modules, || insn.text.clone())
+        self.engine.sites.site(pc, stack, what, &self.modules, || insn.text.clone())
     }
 
     /// Tells the machine of accesses that have been made.

@@ -9,7 +9,7 @@ use crate::engine::modules::Binary;
 use std::collections::HashMap;
 use std::rc::Rc;
 use wmtrace_decoder::aarch64::{Decoder, OutlineAtomic, outline_atomic};
-use wmtrace_decoder::effect::{AccessKind, InsnEffect, Unit};
+use wmtrace_decoder::effect::{AccessKind, Arch, InsnEffect, Unit};
 use wmtrace_decoder::orders::{Atomic, OrderInfo, Source};
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::order::Order;
@@ -109,7 +109,7 @@ impl Code {
             .image
             .symbol_at(gate.at)
             .and_then(|symbol| outline_atomic(&symbol.name).map(|outline| (symbol.addr, outline)));
-        self.notes.meet((&binary.path, gate.at), true, &orders, &before, false);
+        self.notes.meet((&binary.path, gate.at), Arch::Aarch64, &orders, &before, false);
         let insn = Insn { word: gate.word, effect, orders, fence, before, sequence, outline, text };
         let insn = Rc::new(insn);
         self.known.insert(number, insn.clone());

@@ -182,6 +182,10 @@ impl Sites for GateEngine {
         self.sites.atomic(site)
     }
 
+    fn may_be_speculative(&self, site: Site) -> bool {
+        self.sites.may_be_speculative(site)
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         self.library.infos()
     }

@@ -8,7 +8,7 @@ use crate::engine::EngineError;
 use crate::engine::evidence::Notes;
 use std::collections::HashMap;
 use std::rc::Rc;
-use wmtrace_decoder::effect::{AccessKind, Flow, InsnEffect, Unit};
+use wmtrace_decoder::effect::{AccessKind, Arch, Flow, InsnEffect, Unit};
 use wmtrace_decoder::orders::{Atomic, OrderInfo};
 use wmtrace_decoder::x86::{self, simple::Simple};
 use wmtrace_model::op::ModelKind;
@@ -114,7 +114,7 @@ impl Code {
             uncertain = module.binary.orders.uncertain_fence(offset, &decode).map(|fence| fence.order);
             if !module.binary.orders.is_linkers(offset) {
                 let place = (module.binary.path.as_str(), offset);
-                self.notes.meet(place, false, &orders, &before, uncertain.is_some());
+                self.notes.meet(place, Arch::X86_64, &orders, &before, uncertain.is_some());
             }
         }
         let insn = Insn {

@@ -8,12 +8,13 @@ use super::run::{Run, at, mix};
 use super::sites::What;
 use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
+use crate::engine::evidence::Standing;
 use crate::engine::execution::Execution as _;
 use crate::engine::flight::{as_meant, of_load, of_store, op_name};
 use crate::engine::thread;
 use crate::os::ptrace::{Regs, Resume, Stop};
 use std::rc::Rc;
-use wmtrace_decoder::effect::{AccessKind, Concrete, Flow};
+use wmtrace_decoder::effect::{AccessKind, Arch, Concrete, Flow};
 use wmtrace_decoder::orders::{self, Assume, Atomic, Meant, OrderInfo, Source};
 use wmtrace_decoder::x86::regs::{RFLAGS, RSP};
 use wmtrace_model::op::{Addr, Op, Place, Site};
@@ -50,18 +51,20 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].last_pc = pc;
         self.course.steps += 1;
         if let Some(order) = insn.uncertain {
-            let site = self.site(index, pc, "fence", Some((order, Source::Policy)), Atomic::Yes, &insn);
+            let site = self.site(index, pc, What::assumed_fence(order), &insn);
             self.machine.maybe_fence(self.threads[index].id, order, site);
         }
-        if let Some(info) = insn.before.get(self.threads[index].fences) {
+        let number = self.threads[index].fences;
+        if let Some(info) = insn.before.get(number) {
             let order = self.order_of(index, info, AccessKind::Rmw).0;
+            let what = What::empty_fence(order, info, number);
             if info.strengthened.is_some() {
                 // It may not be there: no event, and no point at which threads are scheduled.
-                let site = self.site(index, pc, "fence", Some((order, info.from)), Atomic::Yes, &insn);
+                let site = self.site(index, pc, what, &insn);
                 self.machine.maybe_fence(self.threads[index].id, order, site);
                 self.threads[index].fences += 1;
             } else if order.acquires() || order.releases() {
-                let site = self.site(index, pc, "fence", Some((order, info.from)), Atomic::Yes, &insn);
+                let site = self.site(index, pc, what, &insn);
                 self.pend(index, Pending::LostFence, Op::Fence { order }, site, 0);
             } else {
                 self.threads[index].fences += 1;
@@ -92,8 +95,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         if let Some(order) = self.fence_order(index, &insn) {
-            let from = insn.fence.as_ref().map_or(Source::Isa, |info| info.from);
-            let site = self.site(index, pc, "fence", Some((order, from)), Atomic::Yes, &insn);
+            let site = self.site(index, pc, What::fence(order, insn.fence.as_ref(), Arch::X86_64), &insn);
             self.pend(index, Pending::Fence, Op::Fence { order }, site, 0);
             return Ok(());
         }
@@ -189,6 +191,8 @@ impl<S: Strategy> Run<'_, S> {
             Role::Operation { order, .. } => order,
         };
         let atomic = atomicity(insn, number);
+        let standing =
+            insn.orders.get(number).map_or(Standing::Known, |info| Standing::of(info, Arch::X86_64));
         let meant = insn.orders.get(number).map_or(Meant::Same, |info| info.meant);
         let kind = as_meant(it, meant);
         let (loads, stores) = match kind {
@@ -200,7 +204,7 @@ impl<S: Strategy> Run<'_, S> {
             let private = self.threads[index].owns(it.addr, it.len) && !self.is_shared_stack(it);
             for store in [false, true].into_iter().filter(|&store| if store { stores } else { loads }) {
                 let op = if store { "store" } else { "load" };
-                let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+                let site = self.site(index, pc, What::access(op, (order, from), atomic, standing), insn);
                 found.told.push(Told { pc, site, addr: it.addr, len: it.len, store, private });
             }
             return;
@@ -211,8 +215,8 @@ impl<S: Strategy> Run<'_, S> {
             found.faults = true;
             return;
         }
-        let op = op_name(kind, meant);
-        let site = self.site(index, pc, op, Some((order, from)), atomic, insn);
+        let what = What::access(op_name(kind, meant), (order, from), atomic, standing);
+        let site = self.site(index, pc, what, insn);
         let barrier = insn.orders.get(number).is_some_and(|info| info.barrier);
         let mut from_addr = it.addr;
         let end = it.addr + it.len;
@@ -392,23 +396,14 @@ impl<S: Strategy> Run<'_, S> {
         let module = self.modules.iter().find(|module| module.contains(thread.regs.rip));
         let read = |addr: u64, buffer: &mut [u8]| self.memory.read(addr, buffer);
         ask(&orders::Thread {
-            arch: wmtrace_decoder::effect::Arch::X86_64,
+            arch: Arch::X86_64,
             registers: &view,
             read: &read,
             bias: module.map_or(0, |module| module.bias),
         })
     }
 
-    pub(super) fn site(
-        &mut self,
-        index: usize,
-        pc: u64,
-        op: &'static str,
-        order: Option<(Order, Source)>,
-        atomic: Atomic,
-        insn: &Insn,
-    ) -> Site {
-        let what = What { op, order, atomic };
+    fn site(&mut self, index: usize, pc: u64, what: What, insn: &Insn) -> Site {
         let stack = self.threads[index].calls_made;
         self.engine.sites.site(pc, stack, what, &self.modules, || insn.text.clone())
     }

@@ -153,6 +153,10 @@ impl Sites for StepEngine {
         self.sites.atomic(site)
     }
 
+    fn may_be_speculative(&self, site: Site) -> bool {
+        self.sites.may_be_speculative(site)
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         self.library.infos()
     }

@@ -1,30 +1,38 @@
 //! The decoder of either architecture.
 
-use wmtrace_decoder::effect::{Arch, InsnEffect, Unsupported};
-use wmtrace_decoder::{aarch64, x86};
+use crate::effect::{Arch, InsnEffect, Unsupported};
+use crate::{aarch64, x86};
 
 /// Decodes the instructions of one architecture.
-pub(super) enum Decoder {
+pub enum Decoder {
+    /// x86-64's.
     X86(Box<x86::Decoder>),
+    /// AArch64's.
     Aarch64(Box<aarch64::Decoder>),
 }
 
 impl Decoder {
-    pub(super) fn new(arch: Arch) -> Decoder {
+    /// The decoder of an architecture.
+    pub fn new(arch: Arch) -> Decoder {
         match arch {
             Arch::X86_64 => Decoder::X86(Box::default()),
-            Arch::Aarch64 => Decoder::Aarch64(Box::new(aarch64::Decoder::new())),
+            Arch::Aarch64 => Decoder::Aarch64(Box::default()),
         }
     }
 
-    pub(super) fn decode(&self, pc: u64, bytes: &[u8]) -> Result<InsnEffect, Unsupported> {
+    /// What the instruction does that these bytes begin with.
+    ///
+    /// # Errors
+    /// When it is none, or none that is known.
+    pub fn decode(&self, pc: u64, bytes: &[u8]) -> Result<InsnEffect, Unsupported> {
         match self {
             Decoder::X86(decoder) => decoder.decode(pc, bytes),
             Decoder::Aarch64(decoder) => decoder.decode(pc, bytes),
         }
     }
 
-    pub(super) fn text(&self, pc: u64, bytes: &[u8]) -> Option<String> {
+    /// The instruction as text.
+    pub fn text(&self, pc: u64, bytes: &[u8]) -> Option<String> {
         match self {
             Decoder::X86(decoder) => decoder.text(pc, bytes),
             Decoder::Aarch64(decoder) => decoder.text(pc, bytes),
@@ -32,7 +40,7 @@ impl Decoder {
     }
 
     /// The least distance between two instructions.
-    pub(super) fn step(&self) -> usize {
+    pub fn step(&self) -> usize {
         match self {
             Decoder::X86(_) => 1,
             Decoder::Aarch64(_) => 4,
