@@ -95,6 +95,13 @@ impl Sites for RealEngine {
         }
     }
 
+    fn may_read_around(&self, site: Site) -> bool {
+        match self {
+            RealEngine::Step(engine) => engine.may_read_around(site),
+            RealEngine::Gate(engine) => engine.may_read_around(site),
+        }
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         match self {
             RealEngine::Step(engine) => engine.modules(),

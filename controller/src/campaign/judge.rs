@@ -129,7 +129,8 @@ impl Judge<'_> {
         let sides = [self.side(&race.first), self.side(&race.second)];
         let possible = self.rules.races != Races::On
             && (sides.iter().any(|side| side.unsure)
-                || [&race.first, &race.second].into_iter().any(|access| self.is_speculative(access)));
+                || self.is_doubtful(&race.first)
+                || self.is_doubtful(&race.second));
         let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
@@ -243,9 +244,11 @@ impl Judge<'_> {
         Side::access(access, site, blamed)
     }
 
-    /// Whether an access is a plain load that the source may not have.
-    fn is_speculative(&self, access: &Access) -> bool {
-        !access.store && !access.atomic && self.sites.may_be_speculative(access.site)
+    /// Whether an access is a plain load that the source may not have, or may not have of all that it reads.
+    fn is_doubtful(&self, access: &Access) -> bool {
+        let (sites, site) = (self.sites, access.site);
+        let plain = !access.store && !access.atomic;
+        plain && (sites.may_be_speculative(site) || sites.may_read_around(site))
     }
 
     /// Where the thread is that a signal has hit.

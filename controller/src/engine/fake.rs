@@ -176,6 +176,10 @@ impl Sites for FakeEngine<'_> {
         false
     }
 
+    fn may_read_around(&self, _: Site) -> bool {
+        false
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         let module = |path: &str, managed| ModuleInfo {
             path: path.to_string(),

@@ -46,6 +46,10 @@ impl Sites for StepEngine {
         match *self {}
     }
 
+    fn may_read_around(&self, _: Site) -> bool {
+        match *self {}
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         match *self {}
     }

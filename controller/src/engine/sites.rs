@@ -206,11 +206,20 @@ impl SiteTable {
 
     /// Whether the compiler may have made the load at a site where the source has none.
     pub(super) fn may_be_speculative(&self, site: Site) -> bool {
-        let load = self.sites.get(site.0 as usize).filter(|entry| entry.what.op == "load");
+        self.load(site).is_some_and(|(binary, offset)| binary.orders.may_be_speculative(offset))
+    }
+
+    /// Whether the load at a site may be one of a bit-field.
+    pub(super) fn may_read_around(&self, site: Site) -> bool {
+        self.load(site).is_some_and(|(binary, offset)| binary.orders.may_read_around(offset))
+    }
+
+    /// The instruction at a site, if it is a load.
+    fn load(&self, site: Site) -> Option<(&Binary, u64)> {
+        let entry = self.sites.get(site.0 as usize).filter(|entry| entry.what.op == "load")?;
         // A function of the C library makes its accesses for whoever calls it.
-        let load = load.filter(|entry| !entry.instruction.is_empty());
-        load.and_then(|entry| entry.place.binary.as_ref().map(|binary| (binary, entry.place.offset)))
-            .is_some_and(|(binary, offset)| binary.orders.may_be_speculative(offset))
+        let binary = entry.place.binary.as_deref().filter(|_| !entry.instruction.is_empty())?;
+        Some((binary, entry.place.offset))
     }
 
     /// Everything that is known of a site.

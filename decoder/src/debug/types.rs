@@ -30,7 +30,8 @@ pub(crate) enum Shape {
 /// The variables of a unit.
 #[derive(Default, Debug)]
 pub(crate) struct Types {
-    /// Members, parameters and variables that are `_Atomic`, or that point to or are arrays of something `_Atomic`.
+    /// Members, parameters, variables and results of functions that are `_Atomic`, or that point to or are arrays of
+    /// something `_Atomic`.
     pub(crate) atomic_names: BTreeSet<String>,
     /// The same for volatile ones.
     pub(crate) volatile_names: BTreeSet<String>,
@@ -40,6 +41,8 @@ pub(crate) struct Types {
     names: HashSet<String>,
     /// Whether anything has a type: line tables alone (`-g1`) have none.
     typed: bool,
+    /// The names of bit-fields.
+    pub(crate) bit_fields: BTreeSet<String>,
 }
 
 impl Types {
@@ -87,8 +90,15 @@ impl Types {
                 self.names.insert(name.to_owned());
             }
             self.typed |= die.attr_value(gimli::DW_AT_type).is_some();
+            if let Some(name) = name.as_ref().filter(|_| die.attr_value(gimli::DW_AT_bit_size).is_some()) {
+                self.bit_fields.insert(text(name));
+            }
             if variable {
                 self.variable(dwarf, unit, die, name);
+            } else if die.tag() == gimli::DW_TAG_subprogram
+                && let Some(AttributeValue::UnitRef(of)) = die.attr_value(gimli::DW_AT_type)
+            {
+                self.hinted(dwarf, unit, of, name);
             }
         }
     }
@@ -114,6 +124,17 @@ impl Types {
         if let Some(addr) = address(dwarf, unit, die) {
             self.statics.insert(addr, (size, shape));
         }
+        self.hinted(dwarf, unit, of, name);
+    }
+
+    /// Something with a name and a type.
+    fn hinted(
+        &mut self,
+        dwarf: &Dwarf<Bytes>,
+        unit: &gimli::Unit<Bytes>,
+        of: UnitOffset,
+        name: Option<Bytes>,
+    ) {
         let Some(name) = name else { return };
         match hint(dwarf, unit, of) {
             Some(Shape::Atomic) => self.atomic_names.insert(text(&name)),
@@ -128,6 +149,7 @@ impl Types {
         self.volatile_names.extend(other.volatile_names);
         self.names.extend(other.names);
         self.typed |= other.typed;
+        self.bit_fields.extend(other.bit_fields);
     }
 
     /// Whether the unit has anything of this name.

@@ -2,7 +2,7 @@
 //! of any, what the variable's type, the symbol and the source text say.
 
 use super::info::{Atomic, Meant, OrderInfo, Source};
-use super::instance::{Argument, Instance, is_c, is_rust, operation, variable_name, variable_type};
+use super::instance::{Argument, Instance, is_c, is_cpp, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
 use super::registers::{dwarf_register, stack_pointer};
 use super::source::{Call, Statement};
@@ -71,12 +71,39 @@ impl Orders<'_> {
             (true, None) if self.other_width(access, inside) || self.around(pc, access, inside) => {
                 Role::Unsure
             }
+            // One of several that it may be.
+            (true, None) if self.has_rival(pc, access, inside) => Role::Maybe,
             (true, None) => Role::Itself,
             (true, Some(place)) => self.role_in_frame(pc, place, access, inside),
             (false, Some(_)) => Role::Beside,
             // The first load of a compare-and-swap loop that a fetch-and-modify became.
             (false, None) => Role::Unsure,
         }
+    }
+
+    /// Whether an instruction of the same operation may be the operation just as well: one of the same kind at another
+    /// address. Compilers move other accesses into the code of an operation, and debug information takes them for it.
+    fn has_rival(&self, pc: u64, access: &Access, inside: &Inside<'_>) -> bool {
+        let outermost = inside.ops[inside.ops.len() - 1].0;
+        let ranges = &inside.unit.nodes[outermost as usize].ranges;
+        let mut rival = false;
+        self.look(ranges, &mut |at, effect| {
+            rival |= at != pc
+                && effect.accesses.iter().any(|other| {
+                    let place = |pc: u64, access: &Access| match self.static_address(pc, access) {
+                        Some(addr) => (None, None, addr.cast_signed()),
+                        None => {
+                            let index = access.address.index.map(|index| index.reg);
+                            (access.address.base, index, access.address.displacement)
+                        }
+                    };
+                    (other.kind == access.kind || other.atomic)
+                        && place(at, other) != place(pc, access)
+                        && self.frame_place(at, other).is_none()
+                        && !self.pushes(other, effect)
+                });
+        });
+        rival
     }
 
     /// Whether the linker's table of addresses is read: the dynamic linker writes it before any thread begins. (Not so
@@ -213,6 +240,8 @@ impl Orders<'_> {
         }
         let types = self.debug.types(unit, chain[0]);
         let shape = addr.and_then(|addr| types.iter().find_map(|types| types.static_at(addr)));
+        let named = addr.and_then(|addr| self.image.symbol_at(addr)).map(|symbol| symbol.name.as_str());
+        let shape = shape.filter(|_| !named.is_some_and(|name| self.may_be_atomic(unit, name)));
         if !access.atomic && !unit.gnu && self.is_merged(pc, unit, chain.first().copied()) {
             return match shape {
                 Some(Shape::Atomic) => self.lost(access),
@@ -222,6 +251,30 @@ impl Orders<'_> {
             };
         }
         self.in_c(pc, access, &Scope { unit, node: chain[0], types, shape })
+    }
+
+    /// Whether a variable of C may be `_Atomic` although its type does not say so: before version 5, DWARF cannot say it.
+    fn may_be_atomic(&self, unit: &Unit, name: &str) -> bool {
+        unit.unit.encoding().version < 5 && !is_cpp(unit) && self.names(Language::C).may_be_atomic(name)
+    }
+
+    /// Whether an access may be of a bit-field: compilers read more than the field, and what is beside it.
+    pub fn may_read_around(&self, pc: u64) -> bool {
+        let Some((unit, chain)) = self.debug.chain(pc) else { return true };
+        let Some(&node) = chain.first() else { return true };
+        let types = self.debug.types(unit, node);
+        if is_rust(unit) || types.iter().all(|types| types.bit_fields.is_empty()) {
+            return false;
+        }
+        // The line tells, if it has one and a field's name is not hidden in a macro.
+        let line = self.debug.line(pc);
+        let statement = line.and_then(|line| self.kept.0.texts.statement(self.debug.files(), &line));
+        statement.is_none_or(|statement| {
+            statement.may_hide_atomics()
+                || statement
+                    .words()
+                    .any(|(_, word)| types.iter().any(|types| types.bit_fields.contains(word)))
+        })
     }
 
     /// Whether an instruction is one of inline assembly: it was chosen for what the processor makes of it.
@@ -423,7 +476,8 @@ impl Scope<'_> {
     /// the function hides all others, but not members.
     fn hints(&self, orders: &Orders<'_>, word: &str, before: &str) -> Vec<Shape> {
         let listed = |types: &&Types| {
-            let atomic = types.atomic_names.contains(word).then_some(Shape::Atomic);
+            let atomic = types.atomic_names.contains(word) || orders.may_be_atomic(self.unit, word);
+            let atomic = atomic.then_some(Shape::Atomic);
             let volatile = types.volatile_names.contains(word).then_some(Shape::Volatile);
             atomic.into_iter().chain(volatile)
         };

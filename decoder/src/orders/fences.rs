@@ -205,6 +205,9 @@ impl Orders<'_> {
                     match names.of_macro(name) {
                         Some(effects) => (effects, true),
                         // It may be a macro of a file that could not be read.
+                        None if called && names.is_undefined(name) && !self.functions().contains(name) => {
+                            (Effects::BOTH, false)
+                        }
                         None if called && names.missing().is_some() && !self.is_function(name) => {
                             (Effects::BOTH, false)
                         }

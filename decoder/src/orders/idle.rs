@@ -138,7 +138,7 @@ impl Orders<'_> {
     }
 
     /// Looks at the instructions of some ranges, as far as they can be decoded.
-    fn look(&self, ranges: &[(u64, u64)], each: &mut dyn FnMut(u64, &InsnEffect)) {
+    pub(super) fn look(&self, ranges: &[(u64, u64)], each: &mut dyn FnMut(u64, &InsnEffect)) {
         let decoded = self.decoder();
         for &(start, end) in ranges {
             let mut pc = start;

@@ -3,7 +3,7 @@
 //! For each access the first of these that knows wins: the user's orders file, debug information, source text,
 //! the instruction set, policy. The ideas are one a file: `ops` knows which functions are atomic operations,
 //! `instance` reads an operation's order argument, `source` reads source text,
-//! `classify` tells atomic from plain, `contradicted` drops orders that an instruction cannot have, `folded` copes with functions that share their code, `slots` knows the frame of an operation, `idle` read-modify-writes that became loads and stores that became exchanges, `calls` those that are calls, `speculative` loads that the source does not have, `fences` finds fences without code, [`mod@file`] parses the user's file.
+//! `classify` tells atomic from plain, `contradicted` drops orders that an instruction cannot have, `folded` copes with functions that share their code, `merged` with operations that do, `slots` knows the frame of an operation, `idle` read-modify-writes that became loads and stores that became exchanges, `calls` those that are calls, `speculative` loads that the source does not have, `fences` finds fences without code, [`mod@file`] parses the user's file.
 //!
 //! Invariants: an order is never weaker than what the source asked for (a wrong weaker order is a false alarm);
 //! "plain" is only said on evidence (a wrong "plain" is a false race); what is lost is said to be lost.
@@ -17,6 +17,7 @@ mod folded;
 mod idle;
 mod info;
 mod instance;
+mod merged;
 mod ops;
 mod registers;
 mod slots;
@@ -199,6 +200,7 @@ impl<'a> Orders<'a> {
                     if access.kind == AccessKind::LoadStore {
                         return strength::strengthen(info, access.kind, Effects::BOTH);
                     }
+                    let info = self.with_merged(pc, access.kind, place, info);
                     return self.strengthened(pc, access.kind, info);
                 }
                 Role::Fence => return OrderInfo::new(Order::SeqCst, Source::Isa, Atomic::Yes),
@@ -217,6 +219,7 @@ impl<'a> Orders<'a> {
             info.meant = Meant::StoreOrRmw;
         }
         if info.atomic != Atomic::No {
+            info = self.with_merged(pc, access.kind, place, info);
             info = self.strengthened(pc, access.kind, info);
         }
         let locked = access.atomic && access.kind == AccessKind::Rmw && self.image.arch() == Arch::X86_64;

@@ -275,7 +275,7 @@ impl Statement {
             let fence = word.ends_with("atomic_thread_fence") || word.ends_with("atomic_signal_fence");
             word.contains("atomic_") && !fence
                 || word.contains("__sync_")
-                || matches!(word, "asm" | "__asm" | "__asm__" | "volatile" | "__volatile__")
+                || matches!(word, "asm" | "__asm" | "__asm__" | "volatile" | "__volatile__" | "_Atomic")
                 || call && shouted
         })
     }

@@ -7,6 +7,7 @@
 
 use super::compiled::{self, Macros};
 use super::lex::{Kind, Language, Token, Tokens};
+use std::collections::HashSet;
 use std::ops::{BitOr, BitOrAssign, Range};
 use wmtrace_model::order::Order;
 
@@ -167,8 +168,18 @@ fn is_member(before: &[Token]) -> bool {
     }
 }
 
+/// Whether a word between these tokens is a statement by itself.
+fn is_alone(before: &[Token], behind: &[Token]) -> bool {
+    let begins =
+        before.last().is_none_or(|token| matches!(token.kind, Kind::Mark(b';' | b'{' | b'}' | b')')));
+    begins && behind.first().is_some_and(|token| token.kind == Kind::Mark(b';'))
+}
+
+/// Words that are statements by themselves, and no names.
+const STATEMENTS: [&str; 5] = ["break", "continue", "return", "default", "__builtin_unreachable"];
+
 pub(crate) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
+    KEYWORDS.contains(&word) || STATEMENTS.contains(&word)
 }
 
 impl Items {
@@ -447,6 +458,10 @@ impl Items {
             let found = match self.found(token, &tokens[at + 1..]) {
                 // A member is no macro.
                 Found::Name { .. } if in_c && is_member(&tokens[..at]) => Found::Name { called: false },
+                // A statement that is one word: `BARRIER;`.
+                Found::Name { .. } if in_c && is_alone(&tokens[..at], &tokens[at + 1..]) => {
+                    Found::Name { called: true }
+                }
                 found => found,
             };
             (token, found)
@@ -513,16 +528,84 @@ impl Items {
         let written = &argument[..end];
         let last = written.last().filter(|_| written.iter().all(plain))?;
         let name = self.tokens.text(last);
-        let bare =
-            name.strip_prefix("memory_order_").or_else(|| name.strip_prefix("__ATOMIC_")).unwrap_or(name);
-        match bare {
-            "relaxed" | "Relaxed" | "RELAXED" => Some(Order::Relaxed),
-            "consume" | "CONSUME" | "acquire" | "Acquire" | "ACQUIRE" => Some(Order::Acquire),
-            "release" | "Release" | "RELEASE" => Some(Order::Release),
-            "acq_rel" | "AcqRel" | "ACQ_REL" => Some(Order::AcqRel),
-            "seq_cst" | "SeqCst" | "SEQ_CST" => Some(Order::SeqCst),
-            _ => None,
+        order_named(name)
+    }
+
+    /// The names of C's declarations that mention an atomic type, or one of `types`; whether each is a type's.
+    pub(super) fn atomic_names(&self, types: &HashSet<String>) -> Vec<(String, bool)> {
+        let mut found = Vec::new();
+        let end = |token: &Token| matches!(token.kind, Kind::Mark(b';' | b'{' | b'}'));
+        // Whether what comes before each open block is such a declaration: `_Atomic enum { A, B } x;`
+        let mut open = Vec::new();
+        let mut before = false;
+        for declaration in self.tokens.code.split_inclusive(end) {
+            let words = || declaration.iter().filter(|token| token.kind == Kind::Word);
+            let mut texts = words().map(|token| self.tokens.text(token));
+            let is_one = before || texts.any(|word| is_atomic_type(word) || types.contains(word));
+            before = match declaration.last().map(|token| token.kind) {
+                Some(Kind::Mark(b'{')) => {
+                    open.push(is_one);
+                    false
+                }
+                Some(Kind::Mark(b'}')) => open.pop().unwrap_or(false),
+                _ => false,
+            };
+            if is_one {
+                let is_type = words().next().is_some_and(|first| self.tokens.text(first) == "typedef");
+                found.extend(words().map(|token| (self.tokens.text(token).to_owned(), is_type)));
+            }
         }
+        for definition in self.definitions.iter().filter(|definition| definition.is_macro) {
+            let (tokens, _) = self.at(&definition.place);
+            let mut texts = tokens.iter().map(|token| self.tokens.text(token));
+            if texts.any(|word| is_atomic_type(word) || types.contains(word)) {
+                found.push((definition.name.clone(), true));
+            }
+        }
+        found
+    }
+
+    /// Whether two lines exclude each other: they are in different branches of one conditional of the preprocessor.
+    pub(crate) fn exclude_each_other(&self, one: u32, other: u32) -> bool {
+        let branches = |line: u32| {
+            // Of each open conditional: where it begins, and the number of its branch.
+            let mut open: Vec<(u32, u32)> = Vec::new();
+            for directive in self.tokens.directives.iter().take_while(|directive| directive.line < line) {
+                let first = self.tokens.preprocessor.get(directive.tokens.start);
+                match first.filter(|_| !directive.tokens.is_empty()).map(|word| self.tokens.text(word)) {
+                    Some("if" | "ifdef" | "ifndef") => open.push((directive.line, 0)),
+                    Some("elif" | "else" | "elifdef" | "elifndef") => {
+                        if let Some(last) = open.last_mut() {
+                            last.1 += 1;
+                        }
+                    }
+                    Some("endif") => drop(open.pop()),
+                    _ => {}
+                }
+            }
+            open
+        };
+        let (one, other) = (branches(one), branches(other));
+        one.iter().any(|(from, branch)| other.iter().any(|(its, number)| from == its && branch != number))
+    }
+
+    /// The atomic operations that are called among some tokens of code: name, line and column, and the order.
+    pub(crate) fn operations(&self, range: Range<usize>) -> Vec<Operation<'_>> {
+        let mut found = Vec::new();
+        for at in range.filter(|&at| self.tokens.is(at + 1, b'(') && !self.is_off(at)) {
+            let Some(name) = self.tokens.word(at) else { continue };
+            let token = &self.tokens.code[at];
+            let behind = self.tokens.code.get(at + 2..).unwrap_or(&[]);
+            let arguments = self.arguments(behind);
+            let words = arguments.iter().filter(|token| token.kind == Kind::Word);
+            let stated = words.filter_map(|word| order_named(self.tokens.text(word)));
+            let order = stated.fold(None, |sum: Option<Order>, order| {
+                Some(sum.map_or(order, |sum| if sum < order { order } else { sum }))
+            });
+            let member = is_member(&self.tokens.code[..at]);
+            found.push(Operation { name, line: token.line, column: token.column, order, member });
+        }
+        found
     }
 
     /// Whether a line is a part of inline assembly.
@@ -563,6 +646,40 @@ impl Items {
             None => None,
         }
     }
+}
+
+/// A call that may be an atomic operation.
+pub(crate) struct Operation<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    /// The strongest that is written there.
+    pub(crate) order: Option<Order>,
+    /// It is a member's: `x.load(…)`.
+    pub(crate) member: bool,
+}
+
+/// The order that a word names.
+fn order_named(name: &str) -> Option<Order> {
+    let bare = name.strip_prefix("memory_order_").or_else(|| name.strip_prefix("__ATOMIC_")).unwrap_or(name);
+    match bare {
+        "relaxed" | "Relaxed" | "RELAXED" => Some(Order::Relaxed),
+        "consume" | "CONSUME" | "acquire" | "Acquire" | "ACQUIRE" => Some(Order::Acquire),
+        "release" | "Release" | "RELEASE" => Some(Order::Release),
+        "acq_rel" | "AcqRel" | "ACQ_REL" => Some(Order::AcqRel),
+        "seq_cst" | "SeqCst" | "SEQ_CST" => Some(Order::SeqCst),
+        _ => None,
+    }
+}
+
+/// Whether a word of C is an atomic type, or makes one.
+fn is_atomic_type(word: &str) -> bool {
+    const TYPES: &str = " bool char schar uchar short ushort int uint long ulong llong ullong char8_t char16_t char32_t \
+        wchar_t flag size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t ";
+    let listed = |rest: &str| {
+        TYPES.contains(&format!(" {rest} ")) || rest.starts_with("int_") || rest.starts_with("uint_")
+    };
+    word == "_Atomic" || word.strip_prefix("atomic_").is_some_and(listed)
 }
 
 #[cfg(test)]

@@ -5,18 +5,37 @@
 //! Rust a method's name says little (`push`), so a function of another crate counts only if it is *thin*: nothing is
 //! left of it but its fences. One that does more leaves a trace in debug information, which then has its own text.
 //!
-//! A name that no file defines is harmless if all files could be read: then it belongs to another library, or to the
-//! compiler's own. If some could not, it may be anything.
+//! A name that no file defines belongs to another library, or to the compiler's own, if all files could be read and a
+//! header of the system's has it. Else it may be anything: a macro of a file that is not there, or of an option (`-D`).
 
 use super::compiled::Macros;
-use super::items::{Definition, Effects, Found, Items, Macro, Place, is_keyword};
+use super::items::{Definition, Effects, Found, Include, Items, Macro, Place, is_keyword};
 use super::lex::Language;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The most files, and bytes of them, that are read of one program: beyond them, names may be anything.
 const MAX_FILES: usize = 20_000;
 const MAX_BYTES: usize = 256 << 20;
+
+/// The most headers of the system, and bytes of them, that are looked through.
+const MAX_HEADERS: usize = 2_000;
+const MAX_HEADER_BYTES: usize = 64 << 20;
+
+/// Where compilers of Debian have headers of their own.
+fn headers_of_compilers(name: &str) -> impl Iterator<Item = String> {
+    (9..=20).flat_map(move |version| {
+        [
+            format!("/usr/lib/gcc/x86_64-linux-gnu/{version}/include/{name}"),
+            format!("/usr/include/c++/{version}/{name}"),
+            format!("/usr/include/x86_64-linux-gnu/c++/{version}/{name}"),
+            format!("/usr/lib/clang/{version}/include/{name}"),
+        ]
+    })
+}
+
+/// The name of the macros that options define, among the files.
+const OPTIONS: &str = "<options>";
 
 /// Reads a file's text.
 pub(crate) type Open<'a> = dyn FnMut(&str) -> Option<String> + 'a;
@@ -37,6 +56,10 @@ pub(crate) struct Names {
     macro_names: HashSet<String>,
     /// The macros that are the same wherever they are defined.
     macros: HashMap<String, Macro>,
+    /// What the text calls, and neither the program's files nor the system's headers mention anywhere else.
+    undefined: HashSet<String>,
+    /// The names of C's declarations that mention an atomic type.
+    atomic: OnceLock<HashSet<String>>,
 }
 
 impl Names {
@@ -98,6 +121,9 @@ impl Names {
             }
             names.files.insert(path, Arc::new(items));
         }
+        if language == Language::C && macros.complete {
+            names.define_by_options(macros);
+        }
         names.defined =
             names.files.values().flat_map(|items| &items.definitions).map(|it| it.name.clone()).collect();
         let macros_of = |items: &Arc<Items>| {
@@ -106,10 +132,119 @@ impl Names {
         };
         names.macro_names = names.files.values().flat_map(macros_of).collect();
         names.spread(language);
+        if language == Language::C && !macros.complete && names.missing.is_empty() {
+            names.find_undefined(listed, directories, open);
+        }
         if names.missing.is_empty() {
             names.find_macros(macros);
         }
         names
+    }
+
+    /// Macros that debug information has (`-g3`), and no file: options of the compiler define them (`-D`).
+    fn define_by_options(&mut self, macros: &Macros) {
+        let by_file: HashSet<&str> = self
+            .files
+            .values()
+            .flat_map(|items| &items.definitions)
+            .filter(|it| it.is_macro)
+            .map(|it| it.name.as_str())
+            .collect();
+        let mut text = String::new();
+        let own = |name: &String| !name.starts_with('_') && !by_file.contains(name.as_str());
+        for (name, bodies) in macros.bodies.iter().filter(|(name, _)| own(name)) {
+            for body in bodies.iter().filter(|body| !body.contains('\n')) {
+                let space = if body.starts_with('(') { "" } else { " " };
+                text += &format!("#define {name}{space}{body}\n");
+            }
+        }
+        self.files.insert(OPTIONS.to_owned(), Arc::new(Items::new(text, Language::C, macros)));
+    }
+
+    /// Finds what the text calls and nobody defines: a macro that an option of the compiler's defines (`-D`) is such a
+    /// name, and may be a fence. The system's headers are looked through until none is left.
+    fn find_undefined(
+        &mut self,
+        listed: &BTreeSet<String>,
+        directories: &BTreeSet<String>,
+        open: &mut Open<'_>,
+    ) {
+        let mut undefined = HashSet::new();
+        for items in self.files.values() {
+            let all = Place::Code(0..items.tokens.code.len());
+            for (token, found) in items.contents(&all) {
+                let name = items.tokens.text(token);
+                // Reserved names are the compiler's.
+                let harmless = is_keyword(name) || name.starts_with("__") || self.defined.contains(name);
+                if found == (Found::Name { called: true }) && !harmless && !undefined.contains(name) {
+                    undefined.insert(name.to_owned());
+                }
+            }
+        }
+        let includes = self.files.iter().flat_map(|(path, items)| {
+            let places = |include: &Include| include_places(path, &include.path, include.quoted, directories);
+            items.includes.iter().map(places).collect::<Vec<_>>()
+        });
+        let listed = listed.iter().filter(|path| is_library(path)).map(|path| vec![path.clone()]);
+        let mut queue: Vec<Vec<String>> = includes.chain(listed).collect();
+        let mut asked: HashSet<String> = self.files.keys().cloned().collect();
+        let (mut files, mut bytes) = (0, 0);
+        while let Some(places) = queue.pop() {
+            if undefined.is_empty() || files > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
+                break;
+            }
+            let name = places.last().and_then(|it| it.strip_prefix("/usr/local/include/"));
+            let compilers = name.into_iter().flat_map(headers_of_compilers);
+            for place in places.iter().cloned().chain(compilers) {
+                if !asked.insert(place.clone()) {
+                    break;
+                }
+                let Some(text) = open(&place) else { continue };
+                files += 1;
+                bytes += text.len();
+                let word = |c: char| !c.is_alphanumeric() && c != '_';
+                for name in text.split(word) {
+                    undefined.remove(name);
+                }
+                for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
+                    let Some(path) = line.trim_start().strip_prefix("include") else { continue };
+                    let path = path.trim_start_matches("_next").trim();
+                    let Some(path) = path.get(1..).and_then(|path| path.split(['>', '"']).next()) else {
+                        continue;
+                    };
+                    queue.push(include_places(&place, path, true, directories));
+                }
+                break;
+            }
+        }
+        self.undefined = undefined;
+    }
+
+    /// Whether a name is called in the text, and nobody defines it.
+    pub(crate) fn is_undefined(&self, name: &str) -> bool {
+        self.undefined.contains(name)
+    }
+
+    /// Whether a declaration of C that mentions an atomic type has this name in it.
+    pub(crate) fn may_be_atomic(&self, name: &str) -> bool {
+        let names = self.atomic.get_or_init(|| {
+            let (mut names, mut types): (HashSet<String>, HashSet<String>) = Default::default();
+            loop {
+                let before = types.len();
+                let found: Vec<_> =
+                    self.files.values().flat_map(|items| items.atomic_names(&types)).collect();
+                for (name, is_type) in found {
+                    if is_type {
+                        types.insert(name.clone());
+                    }
+                    names.insert(name);
+                }
+                if types.len() == before {
+                    return names;
+                }
+            }
+        });
+        names.contains(name)
     }
 
     /// Finds the macros of which it is certain what they stand for: one that depends on a condition only if debug
@@ -221,16 +356,18 @@ impl Names {
         let Some(items) = self.files.get(path) else { return Effects::BOTH };
         let of = crate_of(path, language);
         let sum = self.effects(&of, items, place);
-        if self.missing.is_empty() || sum == Effects::BOTH {
+        if sum == Effects::BOTH {
             return sum;
         }
-        // Something could not be read: a name without a definition may be a macro of that file.
+        // Something could not be read: a name without a definition may be a macro of that file. Or an option of the
+        // compiler's defines it.
         let unknown = items.contents(place).any(|(token, found)| {
             let name = items.tokens.text(token);
-            matches!(found, Found::Name { called: true })
-                && !is_keyword(name)
-                && !self.defined.contains(name)
-                && !known(name)
+            let may_be = || match self.missing.is_empty() {
+                true => self.undefined.contains(name),
+                false => !is_keyword(name) && !self.defined.contains(name),
+            };
+            matches!(found, Found::Name { called: true }) && may_be() && !known(name)
         });
         if unknown { Effects::BOTH } else { sum }
     }

@@ -186,6 +186,10 @@ impl Sites for GateEngine {
         self.sites.may_be_speculative(site)
     }
 
+    fn may_read_around(&self, site: Site) -> bool {
+        self.sites.may_read_around(site)
+    }
+
     fn modules(&self) -> Vec<ModuleInfo> {
         self.library.infos()
     }
