@@ -344,6 +344,8 @@ impl Orders<'_> {
         });
         let call = match fitting.collect::<Vec<_>>()[..] {
             [call] => Some(call),
+            // Which of them it is does not matter if all are the same.
+            [first, ref others @ ..] if others.iter().all(|other| other.is_as(first)) => Some(first),
             ref several => statement.named(several),
         };
         if let Some(call) = call {

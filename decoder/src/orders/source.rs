@@ -46,6 +46,14 @@ pub(crate) struct Call {
     pub(crate) failure: Option<Order>,
 }
 
+impl Call {
+    /// Whether another call does the same to some object.
+    pub(crate) fn is_as(&self, other: &Call) -> bool {
+        let known = self.order.is_some();
+        known && (self.kind, self.order, self.failure) == (other.kind, other.order, other.failure)
+    }
+}
+
 impl Texts {
     fn file(&self, files: &dyn Files, path: &str) -> Option<Arc<Vec<String>>> {
         let mut known = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

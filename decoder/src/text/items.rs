@@ -168,13 +168,6 @@ fn is_member(before: &[Token]) -> bool {
     }
 }
 
-/// Whether a word between these tokens is a statement by itself.
-fn is_alone(before: &[Token], behind: &[Token]) -> bool {
-    let begins =
-        before.last().is_none_or(|token| matches!(token.kind, Kind::Mark(b';' | b'{' | b'}' | b')')));
-    begins && behind.first().is_some_and(|token| token.kind == Kind::Mark(b';'))
-}
-
 /// Words that are statements by themselves, and no names.
 const STATEMENTS: [&str; 5] = ["break", "continue", "return", "default", "__builtin_unreachable"];
 
@@ -458,14 +451,35 @@ impl Items {
             let found = match self.found(token, &tokens[at + 1..]) {
                 // A member is no macro.
                 Found::Name { .. } if in_c && is_member(&tokens[..at]) => Found::Name { called: false },
+                // Nor is what is declared: `int f(void)`, `std::thread t(run)`.
+                Found::Name { .. } if in_c && self.is_declared(&tokens[..at]) => {
+                    Found::Name { called: false }
+                }
                 // A statement that is one word: `BARRIER;`.
-                Found::Name { .. } if in_c && is_alone(&tokens[..at], &tokens[at + 1..]) => {
+                Found::Name { .. } if in_c && self.is_alone(&tokens[..at], &tokens[at + 1..]) => {
                     Found::Name { called: true }
                 }
                 found => found,
             };
             (token, found)
         })
+    }
+
+    /// Whether a name behind these tokens is what a type declares.
+    fn is_declared(&self, before: &[Token]) -> bool {
+        let before =
+            before.last().filter(|token| token.kind == Kind::Word).map(|token| self.tokens.text(token));
+        before.is_some_and(|word| {
+            !matches!(word, "return" | "else" | "do" | "case" | "co_return" | "co_await" | "throw")
+        })
+    }
+
+    /// Whether a word between these tokens is a statement by itself. `(void)x;` is a cast.
+    fn is_alone(&self, before: &[Token], behind: &[Token]) -> bool {
+        let begins =
+            before.last().is_none_or(|token| matches!(token.kind, Kind::Mark(b';' | b'{' | b'}' | b')')));
+        let cast = before.len() > 1 && self.tokens.text(&before[before.len() - 2]) == "void";
+        begins && !cast && behind.first().is_some_and(|token| token.kind == Kind::Mark(b';'))
     }
 
     fn found(&self, word: &Token, behind: &[Token]) -> Found {
