@@ -4,8 +4,11 @@
 use super::EngineError;
 use super::calls::{Call, Kind, Told, ranges};
 use super::execution::Execution;
+use super::modules::Module;
 use super::sites::What;
 use super::thread::Pending;
+use crate::os::memory::ProcessMemory;
+use std::rc::Rc;
 use wmtrace_model::op::{Addr, Op, Place, Site};
 
 /// The longest string that is looked at.
@@ -27,6 +30,20 @@ pub(super) fn yields(name: Option<&str>) -> bool {
 /// Whether a function of this name means something, though it does not synchronise: it yields, or touches ranges.
 pub(super) fn is_known(name: &str) -> bool {
     yields(Some(name)) || ranges(name, [0; 3], &|_, _| 0).is_some()
+}
+
+/// The name of the function of the C runtime that begins at an address, if it is one that says something: its symbol's, or
+/// that by which the dynamic linker has found it for somebody (of several implementations of `memcpy` only that one has a
+/// name).
+pub(super) fn function_at(modules: &[Module], memory: &ProcessMemory, addr: u64) -> Option<Rc<str>> {
+    let home = modules.iter().find(|module| module.contains(addr));
+    let symbols = home.into_iter().flat_map(|module| {
+        let own = module.binary.image.symbols().iter();
+        own.filter(|symbol| symbol.function && symbol.addr == module.offset(addr)).map(|it| it.name.as_str())
+    });
+    let slots = modules.iter().flat_map(Module::slots);
+    let slots = slots.filter(|&(slot, _)| memory.read_u64(slot) == Some(addr)).map(|(_, name)| name);
+    symbols.chain(slots).filter(|name| is_known(name)).min().map(Rc::from)
 }
 
 pub(super) trait LibraryCalls: Execution {

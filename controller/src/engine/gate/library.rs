@@ -6,8 +6,7 @@ use super::thread::{Mode, Slot};
 use crate::engine::EngineError;
 use crate::engine::calls::{Call, Kind, Told};
 use crate::engine::execution::Execution as _;
-use crate::engine::library::{LibraryCalls as _, is_known, yields};
-use crate::engine::modules::Module;
+use crate::engine::library::{LibraryCalls as _, function_at, yields};
 use crate::engine::sites::What;
 use std::rc::Rc;
 use wmtrace_model::strategy::Strategy;
@@ -46,22 +45,12 @@ impl<S: Strategy> Run<'_, S> {
         Ok(self.touches_ranges(index, name, args))
     }
 
-    /// The name of the function of the C runtime that begins here: its symbol's, or that by which the dynamic linker has
-    /// found it for somebody (of several implementations of `memcpy` only that one has a name).
+    /// The name of the function of the C runtime that begins here.
     fn function_at(&mut self, addr: u64) -> Option<Rc<str>> {
         if let Some(known) = self.names.get(&addr) {
             return known.clone();
         }
-        let home = self.modules.iter().find(|module| module.contains(addr));
-        let symbols = home.into_iter().flat_map(|module| {
-            let own = module.binary.image.symbols().iter();
-            own.filter(|symbol| symbol.function && symbol.addr == module.offset(addr))
-                .map(|it| it.name.as_str())
-        });
-        let slots = self.modules.iter().flat_map(Module::slots);
-        let slots = slots.filter(|&(slot, _)| self.memory.read_u64(slot) == Some(addr)).map(|(_, name)| name);
-        // Of several names, one that says something.
-        let name: Option<Rc<str>> = symbols.chain(slots).filter(|name| is_known(name)).min().map(Rc::from);
+        let name = function_at(&self.modules, &self.memory, addr);
         self.names.insert(addr, name.clone());
         name
     }

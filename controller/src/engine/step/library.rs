@@ -8,8 +8,9 @@ use super::sites::What;
 use super::thread::Mode;
 use crate::engine::EngineError;
 use crate::engine::execution::Execution as _;
-use crate::engine::library::{LibraryCalls as _, yields};
+use crate::engine::library::{LibraryCalls as _, function_at, yields};
 use crate::os::ptrace::Regs;
+use std::rc::Rc;
 use wmtrace_model::op::Addr;
 use wmtrace_model::strategy::Strategy;
 
@@ -26,8 +27,12 @@ impl<S: Strategy> Run<'_, S> {
         let name = slot.and_then(|slot| self.modules.iter().find(|module| module.contains(slot))?.slot(slot));
         // In a static program there is none of the dynamic linker's.
         let name = name.or_else(|| self.modules.iter().find_map(|module| module.known_function(target)));
-        if !yields(name) {
-            let name = name.map(str::to_owned);
+        let name = match name {
+            Some(name) => Some(Rc::from(name)),
+            None if slot.is_none() => self.function_at(target),
+            None => None,
+        };
+        if !yields(name.as_deref()) {
             self.new_state(index);
             if let Some(name) = name {
                 self.copies(index, &name);
@@ -40,6 +45,16 @@ impl<S: Strategy> Run<'_, S> {
             self.threads[index].calls.push(call);
         }
         Ok(())
+    }
+
+    /// The name of the function of the C runtime that begins here, and is called through a register.
+    fn function_at(&mut self, addr: u64) -> Option<Rc<str>> {
+        let known = self.names.get(&addr).cloned();
+        known.unwrap_or_else(|| {
+            let name = function_at(&self.modules, &self.memory, addr);
+            self.names.insert(addr, name.clone());
+            name
+        })
     }
 
     /// Managed code calls a function that the dynamic linker has not found yet, and is on its way to it.

@@ -21,6 +21,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Site, ThreadId};
@@ -44,6 +45,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) modules: Vec<Module>,
     /// Entries of library functions that the engine knows.
     pub(super) entries: HashMap<u64, Kind>,
+    /// Functions of the C runtime that were called through registers, as far as their names say something.
+    pub(super) names: HashMap<u64, Option<Rc<str>>>,
     /// Where `operator new` is: what calls `malloc` from there calls it for the program.
     pub(super) allocators: Vec<(u64, u64)>,
     /// Where the data segment ends, which grows and shrinks (`brk`).
@@ -100,6 +103,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             sea: Sea::default(),
             modules: Vec::new(),
             entries: HashMap::new(),
+            names: HashMap::new(),
             allocators: Vec::new(),
             data_end: 0,
             threads: vec![thread],
