@@ -41,9 +41,13 @@ pub(super) fn function_at(modules: &[Module], memory: &ProcessMemory, addr: u64)
         let own = module.binary.image.symbols().iter();
         own.filter(|symbol| symbol.function && symbol.addr == module.offset(addr)).map(|it| it.name.as_str())
     });
-    let slots = modules.iter().flat_map(Module::slots);
-    let slots = slots.filter(|&(slot, _)| memory.read_u64(slot) == Some(addr)).map(|(_, name)| name);
-    symbols.chain(slots).filter(|name| is_known(name)).min().map(Rc::from)
+    let pointers = modules.iter().flat_map(|module| {
+        let at = |(slot, name): (&u64, &'_ String)| (slot.wrapping_add(module.bias), name.clone());
+        module.binary.image.imports().iter().map(at).collect::<Vec<_>>()
+    });
+    let pointers: Vec<String> =
+        pointers.filter(|&(slot, _)| memory.read_u64(slot) == Some(addr)).map(|(_, name)| name).collect();
+    symbols.chain(pointers.iter().map(String::as_str)).filter(|name| is_known(name)).min().map(Rc::from)
 }
 
 pub(super) trait LibraryCalls: Execution {

@@ -417,11 +417,6 @@ impl Module {
         self.binary.slots.get(&self.offset(addr)).map(String::as_str)
     }
 
-    /// Where in the process the dynamic linker points to functions, and their names.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (u64, &str)> {
-        self.binary.slots.iter().map(|(addr, name)| (addr.wrapping_add(self.bias), name.as_str()))
-    }
-
     /// Where functions with such names are in the process, if they are not under the model.
     pub(super) fn extents(&self, which: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
         let found =

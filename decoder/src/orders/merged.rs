@@ -11,7 +11,7 @@ use super::instance::{is_cpp, is_rust, operation};
 use super::ops::OpKind;
 use super::source::c_function;
 use super::strength::strengthen;
-use super::{Chain, Orders};
+use super::{Chain, Inside, Orders};
 use crate::debug::Unit;
 use crate::effect::{AccessKind, Arch};
 use crate::text::{Effects, Language, Operation, is_library};
@@ -52,6 +52,12 @@ impl Orders<'_> {
     fn lost_operations(&self, pc: u64, unit: &Unit, chain: &[u32], kind: AccessKind) -> (Effects, bool) {
         let mut sum = (Effects::default(), false);
         let Some(&root) = chain.last() else { return sum };
+        for node in root..unit.nodes[root as usize].end {
+            if let Some(order) = self.lost_entry(pc, unit, node, kind) {
+                sum.0 |= Effects { acquire: order.acquires(), release: order.releases() };
+                sum.1 |= order == Order::SeqCst;
+            }
+        }
         let names = self.names(Language::C);
         for &node in chain {
             let Some(declared) = self.debug.declared(unit, unit.nodes[node as usize].entry) else { continue };
@@ -76,6 +82,25 @@ impl Orders<'_> {
             }
         }
         sum
+    }
+
+    /// The order of an inlined operation of this kind, if it has an entry and no instruction.
+    fn lost_entry(&self, pc: u64, unit: &Unit, node: u32, kind: AccessKind) -> Option<Order> {
+        let op = operation(self.debug, unit, node, || None).filter(|op| same(op.kind, kind))?;
+        let around = |node: u32| operation(self.debug, unit, node, || None).is_some();
+        let at = &unit.nodes[node as usize];
+        // One of several layers is no operation of its own.
+        let layer = !at.inlined() || around(at.parent) || (node + 1..at.end).any(around);
+        if layer
+            || at.ranges.iter().any(|&(start, end)| start <= pc && pc < end)
+            || self.has_access(pc, &at.ranges, kind)
+        {
+            return None;
+        }
+        let inside = Inside { unit, ops: vec![(node, op)], nested: false };
+        let stated = self.stated(at.entry_pc.unwrap_or(pc), &inside).or_else(|| self.told_by_text(&inside));
+        // An order that nobody knows may be any.
+        Some(stated.and_then(|info| info.order).unwrap_or(Order::SeqCst))
     }
 
     /// Where in the text of a function an instruction is, or the call that was inlined there.
@@ -120,8 +145,13 @@ impl Orders<'_> {
                 mine.map(|(row, next)| (row.addr, next.addr)).collect::<Vec<_>>()
             }
         };
+        self.has_access(pc, &ranges, kind)
+    }
+
+    /// Whether some code has an access of this kind, which is not the one at `pc`.
+    fn has_access(&self, pc: u64, ranges: &[(u64, u64)], kind: AccessKind) -> bool {
         let mut own = false;
-        self.look(&ranges, &mut |at, effect| {
+        self.look(ranges, &mut |at, effect| {
             own |= at != pc
                 && effect.accesses.iter().any(|access| {
                     let fits = access.kind == kind || kind == AccessKind::Store && access.atomic;
@@ -138,14 +168,13 @@ fn order_of(found: &Operation<'_>, kind: AccessKind) -> Option<Order> {
         true => (member(found.name)?, None),
         false => c_function(found.name)?,
     };
-    let same = match op {
-        OpKind::Load => kind == AccessKind::Load,
-        OpKind::Store => kind == AccessKind::Store,
-        OpKind::Rmw | OpKind::Cas => kind == AccessKind::Rmw,
-        OpKind::Fence => false,
-    };
     // An order that is no word of the text may be any.
-    same.then(|| fixed.or(found.order).unwrap_or(Order::SeqCst))
+    same(op, kind).then(|| fixed.or(found.order).unwrap_or(Order::SeqCst))
+}
+
+/// Whether an operation makes an access of this kind.
+fn same(op: OpKind, kind: AccessKind) -> bool {
+    op != OpKind::Fence && op.access() == kind
 }
 
 /// What a member function of `std::atomic` does.

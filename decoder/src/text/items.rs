@@ -484,8 +484,8 @@ impl Items {
 
     fn found(&self, word: &Token, behind: &[Token]) -> Found {
         let is = |at: usize, mark: u8| behind.get(at).is_some_and(|token| token.kind == Kind::Mark(mark));
-        let called = is(0, b'(') || is(0, b'!') || is(0, b':') && is(1, b':') && is(2, b'<');
         let rust = self.language == Language::Rust;
+        let called = is(0, b'(') || rust && (is(0, b'!') || is(0, b':') && is(1, b':') && is(2, b'<'));
         match self.tokens.text(word) {
             // A function `fence` of C or C++ is the program's own.
             name @ ("atomic_thread_fence"

@@ -10,7 +10,7 @@
 
 use super::compiled::Macros;
 use super::items::{Definition, Effects, Found, Include, Items, Macro, Place, is_keyword};
-use super::lex::Language;
+use super::lex::{Language, Tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -169,11 +169,15 @@ impl Names {
         directories: &BTreeSet<String>,
         open: &mut Open<'_>,
     ) {
-        let mut undefined = HashSet::new();
+        let (mut undefined, mut declared) = (HashSet::new(), HashSet::new());
         for items in self.files.values() {
             let all = Place::Code(0..items.tokens.code.len());
             for (token, found) in items.contents(&all) {
                 let name = items.tokens.text(token);
+                // A variable, which may point to a function.
+                if found == (Found::Name { called: false }) && !declared.contains(name) {
+                    declared.insert(name.to_owned());
+                }
                 // Reserved names are the compiler's.
                 let harmless = is_keyword(name) || name.starts_with("__") || self.defined.contains(name);
                 if found == (Found::Name { called: true }) && !harmless && !undefined.contains(name) {
@@ -181,6 +185,7 @@ impl Names {
                 }
             }
         }
+        undefined.retain(|name| !declared.contains(name));
         let includes = self.files.iter().flat_map(|(path, items)| {
             let places = |include: &Include| include_places(path, &include.path, include.quoted, directories);
             items.includes.iter().map(places).collect::<Vec<_>>()
@@ -202,11 +207,12 @@ impl Names {
                 let Some(text) = open(&place) else { continue };
                 files += 1;
                 bytes += text.len();
-                let word = |c: char| !c.is_alphanumeric() && c != '_';
-                for name in text.split(word) {
-                    undefined.remove(name);
+                let lines = text.clone();
+                let tokens = Tokens::new(text, Language::C);
+                for token in tokens.code.iter().chain(&tokens.preprocessor) {
+                    undefined.remove(tokens.text(token));
                 }
-                for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
+                for line in lines.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
                     let Some(path) = line.trim_start().strip_prefix("include") else { continue };
                     let path = path.trim_start_matches("_next").trim();
                     let Some(path) = path.get(1..).and_then(|path| path.split(['>', '"']).next()) else {

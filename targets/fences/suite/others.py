@@ -5,10 +5,10 @@ A line that ends with `//= right` or `//= wrong` is only in programs of that kin
     // Values NAME: a | b | c      makes a program with each of these values in the place of NAME; if there are several
                                    such lines, they are gone through together
     // Flags: -g3                  for the compiler
-    // Flags of wrong: -DWEAK      for the wrong programs only
+    // Flags of wrong: -DWEAK      for the wrong programs only; `Flags of right` likewise
     // Compilers: g++ clang++-19   that can compile it; all unless said
     // Levels: O0 O2               of optimisation; all unless said
-    // Unsettled: yes              the wrong programs may also be clean if the report says that something was strengthened
+    // Unsettled: yes              the wrong programs may also be clean if the report says that something was strengthened or is not known
 """
 
 import re
@@ -27,7 +27,7 @@ def other_programs():
 
 def programs_of(path):
     text = path.read_text()
-    said = dict(re.findall(r"^// (Flags|Flags of wrong|Compilers|Levels|Unsettled): (.*)$", text, re.M))
+    said = dict(re.findall(r"^// (Flags|Flags of wrong|Flags of right|Compilers|Levels|Unsettled): (.*)$", text, re.M))
     values = {name: [value.strip() for value in choices.split("|")]
               for name, choices in re.findall(r"^// Values (\w+):(.*)$", text, re.M)}
     text = re.sub(r"^// (Values|Flags|Compilers|Levels|Unsettled).*\n", "", text, flags=re.M)
@@ -40,8 +40,7 @@ def programs_of(path):
                 return template
 
             flags = fill(said.get("Flags", "")).split()
-            if variant == "wrong":
-                flags += said.get("Flags of wrong", "").split()
+            flags += said.get(f"Flags of {variant}", "").split()
             if language == "cpp" and not any(flag.startswith("-std") for flag in flags):
                 flags.append("-std=c++17")
             yield Program(

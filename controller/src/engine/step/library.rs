@@ -29,8 +29,7 @@ impl<S: Strategy> Run<'_, S> {
         let name = name.or_else(|| self.modules.iter().find_map(|module| module.known_function(target)));
         let name = match name {
             Some(name) => Some(Rc::from(name)),
-            None if slot.is_none() => self.function_at(target),
-            None => None,
+            None => self.function_at(target),
         };
         if !yields(name.as_deref()) {
             self.new_state(index);
