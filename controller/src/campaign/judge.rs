@@ -129,8 +129,8 @@ impl Judge<'_> {
         let sides = [self.side(&race.first), self.side(&race.second)];
         let possible = self.rules.races != Races::On
             && (sides.iter().any(|side| side.unsure)
-                || self.is_doubtful(&race.first)
-                || self.is_doubtful(&race.second));
+                || self.is_doubtful(&race.first, &race.second)
+                || self.is_doubtful(&race.second, &race.first));
         let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
@@ -244,11 +244,12 @@ impl Judge<'_> {
         Side::access(access, site, blamed)
     }
 
-    /// Whether an access is a plain load that the source may not have, or may not have of all that it reads.
-    fn is_doubtful(&self, access: &Access) -> bool {
+    /// Whether an access is a plain load that the source may not have, or may not have of all that it reads: that of a
+    /// bit-field, while the other is to something beside it.
+    fn is_doubtful(&self, access: &Access, other: &Access) -> bool {
         let (sites, site) = (self.sites, access.site);
-        let plain = !access.store && !access.atomic;
-        plain && (sites.may_be_speculative(site) || sites.may_read_around(site))
+        let around = || sites.may_read_around(site) && !sites.may_read_around(other.site);
+        !access.store && !access.atomic && (sites.may_be_speculative(site) || around())
     }
 
     /// Where the thread is that a signal has hit.

@@ -18,6 +18,27 @@ use wmtrace_model::op::{Addr, Op};
 const SECOND: u64 = 1_000_000_000;
 
 pub(super) trait Answers: Execution {
+    /// `membarrier`: a full barrier in every thread, at once.
+    fn barrier_everywhere(&mut self, index: usize, args: [u64; 6]) -> Result<(), EngineError> {
+        /// The kernel's numbers: those that are barriers, and those that ask for them first.
+        const BARRIERS: u64 = 1 | 2 | 8;
+        const REGISTERS: u64 = 4 | 16;
+        let site = self.site_here(index, What::call("membarrier"));
+        let it = self.parts();
+        let answer = match (args[0], args[1]) {
+            // Stores that are held back one by one cannot be told to arrive: programs do without where the kernel does.
+            _ if it.machine.holds_stores_apart() => error(libc::ENOSYS),
+            (0, 0) => BARRIERS | REGISTERS,
+            (command, 0) if command.is_power_of_two() && command & BARRIERS != 0 => {
+                it.machine.barrier_everywhere(it.threads[index].id, site);
+                0
+            }
+            (command, 0) if command.is_power_of_two() && command & REGISTERS != 0 => 0,
+            _ => error(libc::EINVAL),
+        };
+        self.skip(index, answer)
+    }
+
     /// Answers the system call that the thread is about to make. False: that is not ours to do.
     fn answer_call(&mut self, index: usize, call: &Syscall) -> Result<bool, EngineError> {
         let args = call.args;
@@ -42,8 +63,7 @@ pub(super) trait Answers: Execution {
             }
             // Restartable sequences would be restarted by our stops.
             libc::SYS_rseq => self.skip(index, error(libc::ENOSYS))?,
-            // A barrier in every other thread: the models have none, and programs do without where the kernel does.
-            libc::SYS_membarrier => self.skip(index, error(libc::ENOSYS))?,
+            libc::SYS_membarrier => self.barrier_everywhere(index, args)?,
             libc::SYS_getcpu => {
                 for at in [args[0], args[1]].into_iter().filter(|&at| at != 0) {
                     it.memory.write(at, &[0; 4])?;

@@ -46,6 +46,11 @@ impl Passes {
             | SYS_sendmsg
             | SYS_sendmmsg
             | SYS_connect
+            | SYS_epoll_ctl
+            | SYS_io_submit
+            | SYS_timer_settime
+            | SYS_timerfd_settime
+            | SYS_mq_notify
             | SYS_mq_timedsend
             | SYS_msgsnd
             | SYS_kill

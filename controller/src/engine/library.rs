@@ -106,7 +106,8 @@ pub(super) trait LibraryCalls: Execution {
 
     /// What the entry of the function means.
     fn enter_call(&mut self, index: usize) -> Result<(), EngineError> {
-        let Some(Call { kind, args, ret, glibc, .. }) = self.parts().threads[index].calls.last().cloned()
+        let Some(Call { kind, args, ret, glibc, direct, .. }) =
+            self.parts().threads[index].calls.last().cloned()
         else {
             return Ok(());
         };
@@ -125,8 +126,10 @@ pub(super) trait LibraryCalls: Execution {
             }
             Kind::Signal | Kind::Barrier => it.machine.release(id, args[0], site),
             Kind::CondWait => it.machine.release(id, args[1], site),
-            Kind::Free => self.free(index, args[0], ret, glibc, site)?,
-            Kind::Realloc if args[0] != 0 && args[1] == 0 => self.free(index, args[0], ret, glibc, site)?,
+            Kind::Free => self.free(index, args[0], (ret, direct), glibc, site)?,
+            Kind::Realloc if args[0] != 0 && args[1] == 0 => {
+                self.free(index, args[0], (ret, direct), glibc, site)?;
+            }
             _ => {}
         }
         Ok(())
@@ -229,7 +232,7 @@ pub(super) trait LibraryCalls: Execution {
     ) -> Result<(), EngineError> {
         let before = call.args[0];
         if before != 0 && before != block {
-            self.free(index, before, call.ret, call.glibc, site)?;
+            self.free(index, before, (call.ret, call.direct), call.glibc, site)?;
         }
         // What was copied counts as written; so does the rest, of which nothing is known.
         self.allocated(index, block, len, true, site)
@@ -265,7 +268,7 @@ pub(super) trait LibraryCalls: Execution {
         &mut self,
         index: usize,
         block: u64,
-        ret: u64,
+        (ret, direct): (u64, bool),
         glibc: bool,
         site: Site,
     ) -> Result<(), EngineError> {
@@ -278,7 +281,13 @@ pub(super) trait LibraryCalls: Execution {
         if let Some(len) = known.or(noted) {
             self.flush_range(block, len)?;
             let it = self.parts();
-            it.machine.free(it.threads[index].id, site, Addr(block), len);
+            let thread = it.threads[index].id;
+            // A library that runs natively has synchronised before it frees something, in ways that nobody has seen: it
+            // counts references to exceptions and strings.
+            if !direct {
+                it.machine.foreign(thread, site, Addr(block), len);
+            }
+            it.machine.free(thread, site, Addr(block), len);
         }
         Ok(())
     }

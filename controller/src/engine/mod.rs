@@ -121,7 +121,7 @@ pub(crate) trait Sites {
     fn atomic(&self, site: Site) -> Atomic;
     /// Whether the compiler may have made the load there where the source has none.
     fn may_be_speculative(&self, site: Site) -> bool;
-    /// Whether the load there may be one of a bit-field, which reads what is beside it, too.
+    /// Whether the access there may be one of a bit-field: compilers read what is beside it, too.
     fn may_read_around(&self, site: Site) -> bool;
     /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
     fn modules(&self) -> Vec<ModuleInfo>;

@@ -206,20 +206,26 @@ impl SiteTable {
 
     /// Whether the compiler may have made the load at a site where the source has none.
     pub(super) fn may_be_speculative(&self, site: Site) -> bool {
-        self.load(site).is_some_and(|(binary, offset)| binary.orders.may_be_speculative(offset))
+        self.access(site)
+            .is_some_and(|(binary, offset, load)| load && binary.orders.may_be_speculative(offset))
     }
 
-    /// Whether the load at a site may be one of a bit-field.
+    /// Whether the access at a site may be one of a bit-field.
     pub(super) fn may_read_around(&self, site: Site) -> bool {
-        self.load(site).is_some_and(|(binary, offset)| binary.orders.may_read_around(offset))
+        self.access(site).is_some_and(|(binary, offset, _)| binary.orders.may_read_around(offset))
     }
 
-    /// The instruction at a site, if it is a load.
-    fn load(&self, site: Site) -> Option<(&Binary, u64)> {
-        let entry = self.sites.get(site.0 as usize).filter(|entry| entry.what.op == "load")?;
+    /// The instruction at a site, if it is a plain access; whether it is a load.
+    fn access(&self, site: Site) -> Option<(&Binary, u64, bool)> {
+        let entry = self.sites.get(site.0 as usize)?;
+        let load = match entry.what.op {
+            "load" => true,
+            "store" => false,
+            _ => return None,
+        };
         // A function of the C library makes its accesses for whoever calls it.
         let binary = entry.place.binary.as_deref().filter(|_| !entry.instruction.is_empty())?;
-        Some((binary, entry.place.offset))
+        Some((binary, entry.place.offset, load))
     }
 
     /// Everything that is known of a site.

@@ -85,6 +85,10 @@ impl Orders<'_> {
     /// address. Compilers move other accesses into the code of an operation, and debug information takes them for it.
     fn has_rival(&self, pc: u64, access: &Access, inside: &Inside<'_>) -> bool {
         let outermost = inside.ops[inside.ops.len() - 1].0;
+        // A function of its own has nothing in it but the operation, and what is beside it.
+        if !inside.unit.nodes[outermost as usize].inlined() {
+            return false;
+        }
         let ranges = &inside.unit.nodes[outermost as usize].ranges;
         let mut rival = false;
         self.look(ranges, &mut |at, effect| {
@@ -269,7 +273,7 @@ impl Orders<'_> {
         // The line tells, if it has one and a field's name is not hidden in a macro.
         let line = self.debug.line(pc);
         let statement = line.and_then(|line| self.kept.0.texts.statement(self.debug.files(), &line));
-        statement.is_none_or(|statement| {
+        statement.map(Statement::alone).is_none_or(|statement| {
             statement.may_hide_atomics()
                 || statement
                     .words()
@@ -320,6 +324,13 @@ impl Orders<'_> {
                 }
             };
         };
+        if !access.atomic
+            && line
+                .as_ref()
+                .is_some_and(|line| self.kept.0.texts.is_openmp(self.debug.files(), line, &statement))
+        {
+            return self.unsure(access);
+        }
         let names = self.names(Language::C);
         let statement = statement.expanded(|name| names.expansion(name));
         let calls = statement.calls();

@@ -135,6 +135,30 @@ impl Texts {
         bodies.peek().is_some() && bodies.all(plain)
     }
 
+    /// Whether OpenMP makes the accesses of a statement atomic, or may: a directive before it, or a variable that some
+    /// directive reduces. What is compiled then looks like the statement.
+    pub(crate) fn is_openmp(&self, files: &dyn Files, line: &SourceLine, statement: &Statement) -> bool {
+        /// The most lines between the directive and the statement: `atomic capture` has a block.
+        const BEFORE: usize = 4;
+        let Some(lines) = self.file(files, &line.file) else { return false };
+        let directive = |line: &String| {
+            let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("pragma")?;
+            Some(rest.trim_start().strip_prefix("omp")?.to_owned())
+        };
+        let at = (line.line as usize).min(lines.len());
+        let near = lines[at.saturating_sub(BEFORE + 1)..at].iter().filter_map(directive);
+        let own = at.checked_sub(1).and_then(|at| lines.get(at)).and_then(directive).is_some();
+        let reduced = |directive: String| {
+            let lists = directive.split("reduction").skip(1).filter_map(|rest| {
+                Some(rest.split_once(':')?.1.split(')').next().unwrap_or_default().to_owned())
+            });
+            let names = lists.collect::<Vec<_>>().join(",");
+            statement.words().any(|(_, word)| names.split(',').any(|name| name.trim() == word))
+        };
+        own || near.into_iter().any(|it| it.contains("atomic"))
+            || lines.iter().filter_map(directive).any(reduced)
+    }
+
     /// The statement that a place lies in.
     pub(crate) fn statement(&self, files: &dyn Files, line: &SourceLine) -> Option<Statement> {
         let lines = self.file(files, &line.file)?;

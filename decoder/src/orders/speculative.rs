@@ -6,8 +6,8 @@
 //! source for sure: on every path from it, what it has loaded is used.
 //!
 //! A use is an address, a condition of a jump, an argument or result of a function, a store to memory or to a variable. No
-//! use is a choice between the value and another (`cmov`, `and` of two registers, a blend), and neither is a copy. What the
-//! search cannot follow counts as unused. A path that ends the program (a failed assertion, a panic) counts for nothing.
+//! use is a choice between the value and another (`cmov`, `and` of two registers, a blend), unless the value is the
+//! condition, and neither is a copy. What the search cannot follow counts as unused. A path that ends the program (a failed assertion, a panic) counts for nothing.
 
 use super::Orders;
 use super::instance::Instance;
@@ -181,9 +181,11 @@ impl Search<'_> {
         let from_slot = |access: &Access| slot(access).is_some_and(|slot| held.slots.contains(&slot));
         let reads = effect.reads.iter().any(|reg| held.registers.contains(reg)) && !self.clears(pc);
         let reads = reads || effect.accesses.iter().filter(loads).any(from_slot);
-        if reads && self.chooses(pc) {
+        if reads && self.chooses(pc) && !self.is_settled(effect, &held, from_slot) {
             return Fate::Unused;
         }
+        let refers = self.refers(pc).is_some_and(|slot| held.slots.contains(&slot));
+        let reads = reads || refers;
         let mut into = Vec::new();
         for access in effect.accesses.iter().filter(|access| access.kind != AccessKind::Load) {
             match slot(access) {
@@ -202,6 +204,41 @@ impl Search<'_> {
         held.registers = registers;
         held.slots.extend(into);
         Fate::Goes(vec![next], held)
+    }
+
+    /// Whether a choice does not drop the value: it depends on the value, or everything that it chooses from does.
+    fn is_settled(&self, effect: &InsnEffect, held: &Held, from_slot: impl Fn(&Access) -> bool) -> bool {
+        let condition = match self.orders.image.arch() {
+            Arch::X86_64 => x86::regs::RFLAGS,
+            Arch::Aarch64 => aarch64::regs::NZCV,
+        };
+        if effect.reads.contains(condition) && held.registers.contains(condition) {
+            return true;
+        }
+        let addresses = |reg: Reg| {
+            effect.accesses.iter().any(|access| {
+                access.address.base == Some(reg) || access.address.index.is_some_and(|index| index.reg == reg)
+            })
+        };
+        let mut others = effect.reads.iter().filter(|&reg| reg != condition && !addresses(reg));
+        others.all(|reg| held.registers.contains(reg)) && effect.accesses.iter().all(from_slot)
+    }
+
+    /// The place of the frame whose address an instruction takes: `lea rdi, [rsp + 8]`.
+    fn refers(&self, pc: u64) -> Option<(Reg, i64)> {
+        let text = self.text(pc);
+        let inner = text.strip_prefix("lea ")?.split_once('[')?.1.strip_suffix(']')?;
+        let base = if inner.starts_with("rsp") { x86::regs::RSP } else { x86::regs::RBP };
+        let rest = inner.strip_prefix("rsp").or_else(|| inner.strip_prefix("rbp"))?.trim();
+        if rest.is_empty() {
+            return Some((base, 0));
+        }
+        let (sign, digits) = rest.split_once(' ')?;
+        let value = match digits.strip_prefix("0x") {
+            Some(digits) => i64::from_str_radix(digits, 16).ok()?,
+            None => digits.parse().ok()?,
+        };
+        Some((base, if sign == "-" { -value } else { value }))
     }
 
     /// Whether a jump stays in its function.

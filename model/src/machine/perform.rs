@@ -71,7 +71,9 @@ impl<S: Strategy> Machine<S> {
     fn cell_for(&mut self, thread: ThreadId, at: Place, memory: &mut impl Memory) -> Option<CellId> {
         if self.config.foreign {
             let site = self.threads[thread.index()].site;
-            self.notice_foreign(thread, site, at, memory);
+            if self.notice_foreign(thread, site, at, memory) {
+                self.learn_from_outside(thread, site);
+            }
         }
         self.cell_at(at, memory)
     }
@@ -406,13 +408,7 @@ impl<S: Strategy> Machine<S> {
                     self.end_epoch(thread);
                 }
             }
-            Op::Join { child } => {
-                self.push(thread, site, Label::Join { child });
-                self.learn_everything(thread);
-                if let Model::C11(c11) = &mut self.model {
-                    c11.join(thread, child);
-                }
-            }
+            Op::Join { child } => self.join_ended(thread, child, site),
             _ => unreachable!("every other operation has a place"),
         }
     }

@@ -8,6 +8,7 @@ use crate::models::Model;
 use crate::op::{Site, ThreadId};
 use crate::order::Order;
 use crate::strategy::Strategy;
+use alloc::vec::Vec;
 
 impl<S: Strategy> Machine<S> {
     /// The thread releases a synchronisation object: later acquirers know what it knows now.
@@ -42,6 +43,35 @@ impl<S: Strategy> Machine<S> {
             c11.fence(thread, Order::SeqCst);
         }
         self.end_epoch(thread);
+    }
+
+    /// A full barrier in every thread at once, which one thread has asked the kernel for (`membarrier`): for each, as if it
+    /// had a fence where it is, at which nobody is scheduled. The thread itself has one before and one behind the others'.
+    ///
+    /// # Panics
+    /// Under PSO and PSLO: see [`Machine::holds_stores_apart`].
+    pub fn barrier_everywhere(&mut self, thread: ThreadId, site: Site) {
+        let others = (0..self.threads.len() as u32).map(ThreadId).filter(|&other| other != thread);
+        let (ended, others): (Vec<ThreadId>, Vec<ThreadId>) =
+            others.partition(|&other| self.has_ended(other));
+        // A thread that has ended holds nothing back.
+        ended.into_iter().for_each(|other| self.join_ended(thread, other, site));
+        for each in core::iter::once(thread).chain(others).chain([thread]) {
+            self.push(each, site, Label::Fence { order: Order::SeqCst });
+            match &mut self.model {
+                Model::Sc => {}
+                Model::Tso(tso) => tso.barrier(each),
+                Model::Buffered(_) => panic!("stores are held back"),
+                Model::C11(c11) => c11.fence(each, Order::SeqCst),
+            }
+            self.end_epoch(each);
+        }
+    }
+
+    /// Whether the model holds back each location's stores by themselves (PSO, PSLO).
+    #[must_use]
+    pub fn holds_stores_apart(&self) -> bool {
+        matches!(self.model, Model::Buffered(_))
     }
 
     /// The thread may make a fence here: nobody knows for sure. What the fence would give is given, so that no behaviour is
@@ -80,6 +110,34 @@ impl<S: Strategy> Machine<S> {
         self.learn_everything(thread);
         if let (Model::C11(c11), Some(&msg)) = (&mut self.model, self.objects.get(&object)) {
             c11.receive(thread, msg);
+        }
+    }
+
+    /// An atomic operation of the thread finds what code outside the model's view has written. That code may have
+    /// synchronised (a flag that a library sets natively), and nobody has seen who ran it: the thread learns from everybody,
+    /// so that no race is found that the code rules out.
+    pub(super) fn learn_from_outside(&mut self, thread: ThreadId, site: Site) {
+        /// No program's object is there.
+        const OUTSIDE: u64 = u64::MAX;
+        if !matches!(self.model, Model::C11(_)) {
+            return;
+        }
+        for other in (0..self.threads.len() as u32).map(ThreadId).filter(|&other| other != thread) {
+            if self.has_ended(other) {
+                self.join_ended(thread, other, site);
+            } else {
+                self.release(other, OUTSIDE, site);
+            }
+        }
+        self.acquire(thread, OUTSIDE, site);
+    }
+
+    /// The thread knows all that one knew which has ended.
+    pub(super) fn join_ended(&mut self, thread: ThreadId, child: ThreadId, site: Site) {
+        self.push(thread, site, Label::Join { child });
+        self.learn_everything(thread);
+        if let Model::C11(c11) = &mut self.model {
+            c11.join(thread, child);
         }
     }
 
