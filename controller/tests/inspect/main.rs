@@ -241,7 +241,8 @@ fn the_json_has_its_keys() {
     assert_eq!(keys(&report), ["arch", "modules", "program", "schema", "warnings"]);
     let module = &report["modules"][0];
     assert_eq!(keys(module), ["accesses", "build_id", "orders", "path", "unsupported"]);
-    let wanted = "atomic column failure_order file from function isa_order line op order pc text width";
+    let wanted =
+        "atomic column evidence failure_order file from function isa_order line op order pc text width";
     for entry in accesses(&report) {
         assert_eq!(keys(entry).join(" "), wanted);
         assert!(["load", "store", "rmw", "fence"].contains(&entry["op"].as_str().unwrap()), "{entry}");

@@ -13,6 +13,7 @@ mod build;
 mod clean;
 mod determinism;
 mod differential;
+mod evidence;
 mod forms;
 mod linked;
 mod litmus_to_c;

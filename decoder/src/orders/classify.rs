@@ -90,19 +90,14 @@ impl Orders<'_> {
             return false;
         }
         let ranges = &inside.unit.nodes[outermost as usize].ranges;
+        let own = self.static_address(pc, access);
         let mut rival = false;
         self.look(ranges, &mut |at, effect| {
             rival |= at != pc
                 && effect.accesses.iter().any(|other| {
-                    let place = |pc: u64, access: &Access| match self.static_address(pc, access) {
-                        Some(addr) => (None, None, addr.cast_signed()),
-                        None => {
-                            let index = access.address.index.map(|index| index.reg);
-                            (access.address.base, index, access.address.displacement)
-                        }
-                    };
+                    // Copies of the operation may use other registers: only a variable with a fixed place is another one.
                     (other.kind == access.kind || other.atomic)
-                        && place(at, other) != place(pc, access)
+                        && self.static_address(at, other) != own
                         && self.frame_place(at, other).is_none()
                         && !self.pushes(other, effect)
                 });

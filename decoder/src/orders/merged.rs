@@ -12,7 +12,7 @@ use super::ops::OpKind;
 use super::source::c_function;
 use super::strength::strengthen;
 use super::{Chain, Inside, Orders};
-use crate::debug::Unit;
+use crate::debug::{SourceLine, Unit};
 use crate::effect::{AccessKind, Arch};
 use crate::text::{Effects, Language, Operation, is_library};
 use wmtrace_model::order::Order;
@@ -74,7 +74,7 @@ impl Orders<'_> {
                     line == found.line
                         && (column == 0 || column.abs_diff(found.column) <= found.name.len() as u32 + 2)
                 });
-                if alone || itself || self.has_own(pc, unit, root, &declared.file, &found, kind) {
+                if alone || itself || self.has_own(pc, unit, root, &declared, &found, kind) {
                     continue;
                 }
                 sum.0 |= Effects { acquire: order.acquires(), release: order.releases() };
@@ -122,10 +122,11 @@ impl Orders<'_> {
         pc: u64,
         unit: &Unit,
         root: u32,
-        file: &str,
+        declared: &SourceLine,
         found: &Operation<'_>,
         kind: AccessKind,
     ) -> bool {
+        let (file, first) = (declared.file.as_str(), declared.line);
         let ranges = match is_cpp(unit) && found.member {
             // An inlined call.
             true => (root..unit.nodes[root as usize].end)
@@ -137,7 +138,10 @@ impl Orders<'_> {
             false => {
                 let rows = unit.lines().rows();
                 let function = &unit.nodes[root as usize].ranges;
-                let inside = |addr: u64| function.iter().any(|&(start, end)| start <= addr && addr < end);
+                // Several functions may begin in one line.
+                let inside = |addr: u64| {
+                    found.line == first || function.iter().any(|&(start, end)| start <= addr && addr < end)
+                };
                 let path = |number: Option<u64>| number.and_then(|number| unit.line_file(number));
                 let pairs = rows.iter().zip(rows.iter().skip(1));
                 let mine = pairs.filter(|(row, _)| row.line == found.line && inside(row.addr));

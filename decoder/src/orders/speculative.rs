@@ -184,8 +184,10 @@ impl Search<'_> {
         if reads && self.chooses(pc) && !self.is_settled(effect, &held, from_slot) {
             return Fate::Unused;
         }
-        let refers = self.refers(pc).is_some_and(|slot| held.slots.contains(&slot));
-        let reads = reads || refers;
+        // Whoever has its address may look at it.
+        if self.refers(pc).is_some_and(|slot| held.slots.contains(&slot)) {
+            return Fate::Used;
+        }
         let mut into = Vec::new();
         for access in effect.accesses.iter().filter(|access| access.kind != AccessKind::Load) {
             match slot(access) {
@@ -224,16 +226,32 @@ impl Search<'_> {
         others.all(|reg| held.registers.contains(reg)) && effect.accesses.iter().all(from_slot)
     }
 
-    /// The place of the frame whose address an instruction takes: `lea rdi, [rsp + 8]`.
+    /// The place of the frame whose address an instruction takes: `lea rdi, [rsp + 8]`, `add x0, sp, #0x8`.
     fn refers(&self, pc: u64) -> Option<(Reg, i64)> {
         let text = self.text(pc);
-        let inner = text.strip_prefix("lea ")?.split_once('[')?.1.strip_suffix(']')?;
-        let base = if inner.starts_with("rsp") { x86::regs::RSP } else { x86::regs::RBP };
-        let rest = inner.strip_prefix("rsp").or_else(|| inner.strip_prefix("rbp"))?.trim();
-        if rest.is_empty() {
-            return Some((base, 0));
-        }
-        let (sign, digits) = rest.split_once(' ')?;
+        let (base, distance) = match self.orders.image.arch() {
+            Arch::X86_64 => {
+                let inner = text.strip_prefix("lea ")?.split_once('[')?.1.strip_suffix(']')?;
+                let base = if inner.starts_with("rsp") { x86::regs::RSP } else { x86::regs::RBP };
+                let rest = inner.strip_prefix("rsp").or_else(|| inner.strip_prefix("rbp"))?;
+                (base, rest.replace(' ', ""))
+            }
+            Arch::Aarch64 => {
+                let (sign, rest) = match text.split_once(' ')? {
+                    ("add", rest) => ("+", rest),
+                    ("sub", rest) => ("-", rest),
+                    _ => return None,
+                };
+                let [_, base, distance] = rest.split(", ").collect::<Vec<_>>()[..] else { return None };
+                let base = match base {
+                    "sp" => aarch64::regs::SP,
+                    "x29" | "fp" => aarch64::regs::general(29),
+                    _ => return None,
+                };
+                (base, format!("{sign}{}", distance.strip_prefix('#')?))
+            }
+        };
+        let (sign, digits) = distance.split_at_checked(1).unwrap_or(("+", "0"));
         let value = match digits.strip_prefix("0x") {
             Some(digits) => i64::from_str_radix(digits, 16).ok()?,
             None => digits.parse().ok()?,

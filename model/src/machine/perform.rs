@@ -71,9 +71,7 @@ impl<S: Strategy> Machine<S> {
     fn cell_for(&mut self, thread: ThreadId, at: Place, memory: &mut impl Memory) -> Option<CellId> {
         if self.config.foreign {
             let site = self.threads[thread.index()].site;
-            if self.notice_foreign(thread, site, at, memory) {
-                self.learn_from_outside(thread, site);
-            }
+            self.notice_foreign(thread, site, at, memory);
         }
         self.cell_at(at, memory)
     }

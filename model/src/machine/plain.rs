@@ -500,8 +500,8 @@ impl<S: Strategy> Machine<S> {
     /// hold back of it never arrives. (A held store that lies across an end of the range takes the rest of its bytes
     /// with it.) That the range was freed is not forgotten; its bytes count as written; its races are forgotten.
     ///
-    /// Nobody acquires anything by reading such a value plainly: where the foreign code synchronises, that is told with
-    /// [`Machine::release`] and [`Machine::acquire`]. An atomic operation that finds one learns from everybody. Under TSO, who reads it has seen what was stored before.
+    /// Nobody acquires anything by reading such a value: where the foreign code synchronises, that is told with
+    /// [`Machine::release`] and [`Machine::acquire`]. Under TSO, who reads it has seen what was stored before.
     pub fn foreign(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
         let mut range = (at.0, at.0 + in_range(at, len));
         if let Model::Buffered(buffered) = &self.model {
@@ -554,19 +554,17 @@ impl<S: Strategy> Machine<S> {
         }
     }
 
-    /// What others have written under the place since the machine last looked, it is told now. Whether there is any.
+    /// What others have written under the place since the machine last looked, it is told now.
     pub(super) fn notice_foreign(
         &mut self,
         thread: ThreadId,
         site: Site,
         at: Place,
         memory: &mut impl Memory,
-    ) -> bool {
-        let strange = self.strange(at, memory);
-        for place in &strange {
+    ) {
+        for place in self.strange(at, memory) {
             self.foreign(thread, site, place.addr, u64::from(place.width));
         }
-        !strange.is_empty()
     }
 
     /// The cells and mixed bytes under the place that hold something else than the machine believes.

@@ -60,7 +60,11 @@ impl<S: Strategy> Machine<S> {
             self.push(each, site, Label::Fence { order: Order::SeqCst });
             match &mut self.model {
                 Model::Sc => {}
-                Model::Tso(tso) => tso.barrier(each),
+                // All stores so far are visible to all.
+                Model::Tso(tso) => {
+                    tso.barrier(each);
+                    tso.catch_up(each, self.stamp);
+                }
                 Model::Buffered(_) => panic!("stores are held back"),
                 Model::C11(c11) => c11.fence(each, Order::SeqCst),
             }
@@ -111,25 +115,6 @@ impl<S: Strategy> Machine<S> {
         if let (Model::C11(c11), Some(&msg)) = (&mut self.model, self.objects.get(&object)) {
             c11.receive(thread, msg);
         }
-    }
-
-    /// An atomic operation of the thread finds what code outside the model's view has written. That code may have
-    /// synchronised (a flag that a library sets natively), and nobody has seen who ran it: the thread learns from everybody,
-    /// so that no race is found that the code rules out.
-    pub(super) fn learn_from_outside(&mut self, thread: ThreadId, site: Site) {
-        /// No program's object is there.
-        const OUTSIDE: u64 = u64::MAX;
-        if !matches!(self.model, Model::C11(_)) {
-            return;
-        }
-        for other in (0..self.threads.len() as u32).map(ThreadId).filter(|&other| other != thread) {
-            if self.has_ended(other) {
-                self.join_ended(thread, other, site);
-            } else {
-                self.release(other, OUTSIDE, site);
-            }
-        }
-        self.acquire(thread, OUTSIDE, site);
     }
 
     /// The thread knows all that one knew which has ended.
