@@ -62,6 +62,25 @@ pub(crate) fn variable_type<'a>(
     debug.follow(unit, target(die.attr_value(gimli::DW_AT_type))?)
 }
 
+/// Whether an entry, or what it repeats, has a type: a function without one returns nothing.
+pub(crate) fn has_type(debug: &Debug, unit: &Unit, entry: UnitOffset) -> bool {
+    let (mut unit, mut entry) = (unit, entry);
+    // A definition, its abstract instance, its declaration.
+    for _ in 0..4 {
+        let Ok(die) = unit.unit.entry(entry) else { return true };
+        if die.attr_value(gimli::DW_AT_type).is_some() {
+            return true;
+        }
+        let of = [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification];
+        let Some(next) = of.into_iter().find_map(|of| target(die.attr_value(of))) else { return false };
+        match debug.follow(unit, next) {
+            Some(found) => (unit, entry) = found,
+            None => return true,
+        }
+    }
+    true
+}
+
 /// An atomic operation around an instruction.
 pub(crate) struct Instance<'a> {
     pub(crate) debug: &'a Debug,

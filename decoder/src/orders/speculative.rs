@@ -10,7 +10,7 @@
 //! condition, and neither is a copy. What the search cannot follow counts as unused. A path that ends the program (a failed assertion, a panic) counts for nothing.
 
 use super::Orders;
-use super::instance::Instance;
+use super::instance::{Instance, has_type};
 use super::ops::{Op, OpKind, Scale};
 use super::registers::stack_pointer;
 use crate::effect::{Access, AccessKind, Arch, Flow, InsnEffect, Reg, RegSet};
@@ -138,7 +138,7 @@ impl Search<'_> {
                 Fate::Goes(vec![target], held)
             }
             Flow::Trap => Fate::Ends,
-            Flow::Return if any(results) => Fate::Used,
+            Flow::Return if any(results) && self.has_result(pc) => Fate::Used,
             // A call at the end of a function is a jump.
             Flow::Call { .. } | Flow::Jump { .. } if any(arguments) || any(effect.reads) => Fate::Used,
             Flow::Call { target } => {
@@ -257,6 +257,18 @@ impl Search<'_> {
             None => digits.parse().ok()?,
         };
         Some((base, if sign == "-" { -value } else { value }))
+    }
+
+    /// Whether a function returns anything, as far as is known.
+    fn has_result(&self, pc: u64) -> bool {
+        let debug = self.orders.debug;
+        let Some((unit, root)) = debug.chain(pc).and_then(|(unit, chain)| Some((unit, *chain.last()?)))
+        else {
+            return true;
+        };
+        // Line tables alone have no types.
+        let typed = debug.types(unit, root).iter().any(|types| types.typed());
+        !typed || has_type(debug, unit, unit.nodes[root as usize].entry)
     }
 
     /// Whether a jump stays in its function.
