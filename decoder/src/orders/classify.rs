@@ -1,6 +1,7 @@
 //! Atomic, plain or unsure: inside an atomic operation, which access is the operation's own; outside
 //! of any, what the variable's type, the symbol and the source text say.
 
+use super::idle::opcode;
 use super::info::{Atomic, Meant, OrderInfo, Source};
 use super::instance::{Argument, Instance, is_c, is_cpp, is_rust, operation, variable_name, variable_type};
 use super::ops::OpKind;
@@ -8,14 +9,15 @@ use super::registers::{dwarf_register, stack_pointer};
 use super::source::{Call, Statement};
 use super::{Chain, Inside, Orders, Role};
 use crate::debug::{Shape, Types, Unit, hint};
-use crate::effect::{Access, AccessKind, Arch, InsnEffect, Reg};
+use crate::effect::{Access, AccessKind, Arch, Flow, InsnEffect, Reg, RegSet};
 use crate::text::Language;
+use crate::x86;
 use wmtrace_model::order::Order;
 
 /// The program counter's number on both architectures.
 fn program_counter(arch: Arch) -> Reg {
     match arch {
-        Arch::X86_64 => crate::x86::regs::RIP,
+        Arch::X86_64 => x86::regs::RIP,
         Arch::Aarch64 => crate::aarch64::regs::PC,
     }
 }
@@ -229,7 +231,7 @@ impl Orders<'_> {
             return match access.atomic {
                 true => self.lost(access),
                 false if self.is_merged(pc, unit, chain.first().copied()) => self.unsure(access),
-                false if self.in_assembly_of_rust(pc) => self.unsure(access),
+                false if self.is_elsewhere_in_rust(pc) => self.unsure(access),
                 false => OrderInfo::plain(Source::Dwarf),
             };
         }
@@ -276,12 +278,53 @@ impl Orders<'_> {
         })
     }
 
-    /// Whether an instruction is one of inline assembly: it was chosen for what the processor makes of it.
-    fn in_assembly_of_rust(&self, pc: u64) -> bool {
+    /// Whether the line of an instruction does not show what it is: one of inline assembly, which was chosen for what the
+    /// processor makes of it, or of an attribute whose macro has made the code, where all calls have one place and what LLVM
+    /// merges of them has it, too.
+    fn is_elsewhere_in_rust(&self, pc: u64) -> bool {
         let line = self.debug.line(pc);
         line.is_some_and(|line| {
-            self.names(Language::Rust).file(&line.file).is_some_and(|items| items.is_assembly(line.line))
+            let items = self.names(Language::Rust).file(&line.file);
+            items.is_some_and(|items| items.is_assembly(line.line) || items.is_attribute(line.line))
         })
+    }
+
+    /// Whether an access is the first load of a loop around a compare-and-swap, which compilers make of atomic operations
+    /// that no instruction does (`x *= 2` of an `_Atomic`, a reduction of OpenMP's).
+    fn begins_swap(&self, pc: u64, access: &Access) -> bool {
+        /// The most bytes between the two.
+        const AHEAD: u64 = 96;
+        if access.kind != AccessKind::Load || self.image.arch() != Arch::X86_64 {
+            return false;
+        }
+        // Where the loaded value is: CMPXCHG expects it in RAX.
+        let (mut held, mut ended, mut found) = (RegSet::EMPTY, false, false);
+        self.look(&[(pc, pc.saturating_add(AHEAD))], &mut |at, effect| {
+            if at == pc {
+                held = effect.writes;
+                ended = effect.flow != Flow::Next;
+            } else if !ended {
+                let swaps = effect.accesses.iter().any(|other| other.atomic) && self.is_compare_and_swap(at);
+                found = swaps && held.contains(x86::regs::RAX);
+                let copies = self.is_copy(at) && effect.reads.iter().any(|reg| held.contains(reg));
+                let mut after = if copies { effect.writes } else { RegSet::EMPTY };
+                held.iter().filter(|&reg| !effect.writes.contains(reg)).for_each(|reg| after.insert(reg));
+                held = after;
+                ended = swaps || effect.flow != Flow::Next;
+            }
+        });
+        found
+    }
+
+    /// Whether an instruction copies one general register to another.
+    fn is_copy(&self, pc: u64) -> bool {
+        let bytes = self.image.code_at(pc).map_or(&[][..], opcode);
+        matches!(bytes, [0x89 | 0x8b, modrm, ..] if modrm >> 6 == 3)
+    }
+
+    /// Whether an instruction is a CMPXCHG.
+    fn is_compare_and_swap(&self, pc: u64) -> bool {
+        self.image.code_at(pc).is_some_and(|bytes| matches!(opcode(bytes), [0x0f, 0xb0 | 0xb1, ..]))
     }
 
     /// Whether an instruction may be an atomic one of an inlined call without saying so. LLVM merges instructions of
@@ -413,6 +456,9 @@ impl Orders<'_> {
         let hidden = statement.may_hide_atomics() || macros;
         // Nothing is accessed by an empty line: the text is not what was compiled.
         let other = statement.text.trim().is_empty();
+        if self.begins_swap(pc, access) {
+            return self.unsure(access);
+        }
         if hidden || other || unknown || named(Shape::Atomic) || named(Shape::Volatile) {
             return match shape {
                 Some(Shape::Plain) if !hidden => OrderInfo::plain(Source::Dwarf),

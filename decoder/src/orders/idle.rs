@@ -163,7 +163,7 @@ fn clears(effect: &InsnEffect, reg: Reg) -> bool {
 }
 
 /// An x86-64 instruction without its prefixes.
-fn opcode(bytes: &[u8]) -> &[u8] {
+pub(super) fn opcode(bytes: &[u8]) -> &[u8] {
     let prefixes =
         bytes.iter().take_while(|byte| matches!(byte, 0x66 | 0xf0 | 0xf2 | 0xf3 | 0x2e | 0x3e)).count();
     let rest = &bytes[prefixes..];

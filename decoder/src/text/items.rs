@@ -633,6 +633,12 @@ impl Items {
         })
     }
 
+    /// Whether a line begins with an attribute of Rust: code that a macro has made of one is where the attribute is.
+    pub(crate) fn is_attribute(&self, line: u32) -> bool {
+        let first = self.lines(line, line).start;
+        self.tokens.code.get(first).is_some_and(|token| token.line == line && token.kind == Kind::Mark(b'#'))
+    }
+
     /// The tokens of lines `from` to `to`, both included.
     pub(crate) fn lines(&self, from: u32, to: u32) -> Range<usize> {
         let at = |line: u32| self.tokens.code.partition_point(|token| token.line < line);
