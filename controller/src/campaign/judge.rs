@@ -277,6 +277,8 @@ impl Judge<'_> {
         if self.found.iter().any(|other| other.possible == possible && other.key == key) {
             return false;
         }
+        // How an execution ends is everybody's affair.
+        let of_sides = matches!(kind, Kind::Race | Kind::UseAfterFree | Kind::UninitialisedLoad);
         let detail = self.known.insert((possible, key.clone())).then(|| {
             let Ended { outcome, execution, .. } = self.ended;
             let until = race.map_or(execution.events.len(), |race| race.events as usize);
@@ -287,7 +289,7 @@ impl Judge<'_> {
                 stdout: outcome.stdout.clone(),
                 stderr: outcome.stderr.clone(),
                 truncated: outcome.truncated,
-                assumed: assumed(execution, self.sites, until, &sides),
+                assumed: assumed(execution, self.sites, until, if of_sides { &sides } else { &[] }),
                 // Whoever gets to see this has seen the certificate pass: `judge` fails otherwise.
                 certified: true,
                 sides,

@@ -7,7 +7,6 @@
 
 use super::compiled::{self, Macros};
 use super::lex::{Kind, Language, Token, Tokens};
-use std::collections::HashSet;
 use std::ops::{BitOr, BitOrAssign, Range};
 use wmtrace_model::order::Order;
 
@@ -431,7 +430,7 @@ impl Items {
     }
 
     /// The tokens of a place.
-    fn at(&self, place: &Place) -> (&[Token], usize) {
+    pub(super) fn at(&self, place: &Place) -> (&[Token], usize) {
         match place {
             Place::Code(range) => (self.tokens.code.get(range.clone()).unwrap_or(&[]), range.start),
             Place::Preprocessor(range) => {
@@ -543,40 +542,6 @@ impl Items {
         let last = written.last().filter(|_| written.iter().all(plain))?;
         let name = self.tokens.text(last);
         order_named(name)
-    }
-
-    /// The names of C's declarations that mention an atomic type, or one of `types`; whether each is a type's.
-    pub(super) fn atomic_names(&self, types: &HashSet<String>) -> Vec<(String, bool)> {
-        let mut found = Vec::new();
-        let end = |token: &Token| matches!(token.kind, Kind::Mark(b';' | b'{' | b'}'));
-        // Whether what comes before each open block is such a declaration: `_Atomic enum { A, B } x;`
-        let mut open = Vec::new();
-        let mut before = false;
-        for declaration in self.tokens.code.split_inclusive(end) {
-            let words = || declaration.iter().filter(|token| token.kind == Kind::Word);
-            let mut texts = words().map(|token| self.tokens.text(token));
-            let is_one = before || texts.any(|word| is_atomic_type(word) || types.contains(word));
-            before = match declaration.last().map(|token| token.kind) {
-                Some(Kind::Mark(b'{')) => {
-                    open.push(is_one);
-                    false
-                }
-                Some(Kind::Mark(b'}')) => open.pop().unwrap_or(false),
-                _ => false,
-            };
-            if is_one {
-                let is_type = words().next().is_some_and(|first| self.tokens.text(first) == "typedef");
-                found.extend(words().map(|token| (self.tokens.text(token).to_owned(), is_type)));
-            }
-        }
-        for definition in self.definitions.iter().filter(|definition| definition.is_macro) {
-            let (tokens, _) = self.at(&definition.place);
-            let mut texts = tokens.iter().map(|token| self.tokens.text(token));
-            if texts.any(|word| is_atomic_type(word) || types.contains(word)) {
-                found.push((definition.name.clone(), true));
-            }
-        }
-        found
     }
 
     /// Whether two lines exclude each other: they are in different branches of one conditional of the preprocessor.
@@ -692,101 +657,5 @@ fn order_named(name: &str) -> Option<Order> {
     }
 }
 
-/// Whether a word of C is an atomic type, or makes one.
-fn is_atomic_type(word: &str) -> bool {
-    const TYPES: &str = " bool char schar uchar short ushort int uint long ulong llong ullong char8_t char16_t char32_t \
-        wchar_t flag size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t ";
-    let listed = |rest: &str| {
-        TYPES.contains(&format!(" {rest} ")) || rest.starts_with("int_") || rest.starts_with("uint_")
-    };
-    word == "_Atomic" || word.strip_prefix("atomic_").is_some_and(listed)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn items(text: &str, language: Language) -> Items {
-        Items::new(text.to_owned(), language, &Macros::default())
-    }
-
-    fn names(items: &Items) -> Vec<&str> {
-        items.definitions.iter().map(|definition| definition.name.as_str()).collect()
-    }
-
-    fn effects(items: &Items, name: &str) -> Effects {
-        let named = items.definitions.iter().filter(|definition| definition.name == name);
-        let found = named.flat_map(|definition| items.contents(&definition.place));
-        found.fold(Effects::default(), |sum, (_, found)| match found {
-            Found::Fence(effects) | Found::Barrier(effects) => sum | effects,
-            Found::Name { .. } => sum,
-        })
-    }
-
-    const ACQUIRE: Effects = Effects { acquire: true, release: false };
-
-    #[test]
-    fn functions_of_c() {
-        let text = "int f(int a) { if (g(a)) { h(); } while (x(1)) { } return k(2); }\n\
-                    void T::m() const noexcept { }\nint d(void);\nT::T(int a) : b{a}, c(a) { n(); }\n\
-                    auto l(int a) -> int { return 0; }\nstatic __attribute__((cold)) void\nq(void)\n{ }";
-        let items = items(text, Language::C);
-        // `c(a) { … }` looks like a function.
-        assert_eq!(names(&items), ["f", "m", "T", "c", "l", "q"]);
-    }
-
-    #[test]
-    fn fences_of_c() {
-        let text = "#define R() atomic_thread_fence(memory_order_acquire)\n#define S() \\\n do { R(); } while (0)\n\
-                    void f(void) { std::atomic_thread_fence(std::memory_order::acquire); }\n\
-                    void g(memory_order o) { atomic_thread_fence(o); }\n\
-                    void s(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); atomic_signal_fence(o); }\n\
-                    #if 0\nvoid z(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }\n#endif\n\
-                    static inline void b(void) { __asm__ __volatile__(\"\" ::: \"memory\"); asm(\"nop\"); }";
-        let items = items(text, Language::C);
-        assert_eq!(effects(&items, "R"), ACQUIRE);
-        assert_eq!(effects(&items, "f"), ACQUIRE);
-        assert_eq!(effects(&items, "g"), Effects::BOTH);
-        assert_eq!(effects(&items, "s"), Effects::default());
-        assert_eq!(effects(&items, "b"), Effects::BOTH);
-        assert!(!names(&items).contains(&"z"));
-    }
-
-    #[test]
-    fn rust_has_functions_macros_and_other_names() {
-        let text = "use std::sync::atomic::fence as f;\nmod queue;\n\
-                    fn g<T: Fn() -> u8>(t: T) -> [u8; 2] where T: Copy { fence(Ordering::Acquire) }\n\
-                    macro_rules! m { () => { atomic::fence(Release) } }\n\
-                    impl<T> Drop for Guard<T> { fn drop(&mut self) { fence(Acquire); } }\ntrait A { fn n(); }";
-        let items = items(text, Language::Rust);
-        assert_eq!(names(&items), ["f", "g", "m", "Guard", "drop"]);
-        assert_eq!(items.modules, ["queue"]);
-        assert_eq!(effects(&items, "f"), Effects::BOTH);
-        assert_eq!(effects(&items, "g"), ACQUIRE);
-        assert_eq!(effects(&items, "m"), Effects { acquire: false, release: true });
-        assert_eq!(effects(&items, "Guard"), ACQUIRE);
-    }
-
-    #[test]
-    fn assembly_has_lines() {
-        let text = "fn f() {\n a();\n asm!(\n  \"mov {}, [{}]\",\n  out(reg) x);\n b();\n}";
-        let items = items(text, Language::Rust);
-        let lines: Vec<u32> = (1..=7).filter(|&line| items.is_assembly(line)).collect();
-        assert_eq!(lines, [3, 4, 5]);
-    }
-
-    #[test]
-    fn what_is_around_a_line() {
-        let text = "void\nf(void)\n{\n a;\n}\nint main() {\n run([&] {\n  b;\n });\n run([] { c; }, [] {\n  d;\n });\n}";
-        let items = items(text, Language::C);
-        let lines = |line, to| {
-            let range = items.around(line, to).expect("there is something");
-            (items.tokens.code[range.start].line, items.tokens.code[range.end - 1].line)
-        };
-        assert_eq!(lines(2, 4), (2, 5));
-        assert_eq!(lines(1, 4), (1, 5));
-        assert_eq!(lines(6, 9), (6, 13));
-        assert_eq!(lines(7, 8), (7, 9));
-        assert_eq!(lines(10, 11), (10, 12));
-    }
-}
+mod tests;
