@@ -2,6 +2,8 @@
 
 use crate::effect::{Arch, InsnEffect, Unsupported};
 use crate::{aarch64, x86};
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// Decodes the instructions of one architecture.
 pub enum Decoder {
@@ -18,6 +20,15 @@ impl Decoder {
             Arch::X86_64 => Decoder::X86(Box::default()),
             Arch::Aarch64 => Decoder::Aarch64(Box::default()),
         }
+    }
+
+    /// The thread's own decoder of an architecture. It keeps no state; to make one takes longer than to use it a few times.
+    pub fn shared(arch: Arch) -> Rc<Decoder> {
+        thread_local! {
+            static MADE: [OnceCell<Rc<Decoder>>; 2] = const { [OnceCell::new(), OnceCell::new()] };
+        }
+        let number = usize::from(arch == Arch::Aarch64);
+        MADE.with(|made| made[number].get_or_init(|| Rc::new(Decoder::new(arch))).clone())
     }
 
     /// What the instruction does that these bytes begin with.

@@ -400,7 +400,7 @@ impl<'a> Orders<'a> {
 
     /// Tells the effect of the instruction at an address, if there is one and it is known.
     fn decoder(&self) -> impl Fn(u64) -> Option<InsnEffect> {
-        let decoder = Decoder::new(self.image.arch());
+        let decoder = Decoder::shared(self.image.arch());
         move |pc| decoder.decode(pc, self.image.code_at(pc)?).ok()
     }
 

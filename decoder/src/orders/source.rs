@@ -22,6 +22,8 @@ pub(crate) struct Texts {
     files: Mutex<HashMap<String, Option<Arc<Vec<String>>>>>,
     /// What is known of macros, by file and name.
     macros: Mutex<HashMap<(String, String), bool>>,
+    /// Whether a file has directives of OpenMP.
+    openmp: Mutex<HashMap<String, bool>>,
 }
 
 /// A statement, and where in it the instruction is.
@@ -145,6 +147,11 @@ impl Texts {
             let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("pragma")?;
             Some(rest.trim_start().strip_prefix("omp")?.to_owned())
         };
+        let mut known = self.openmp.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let any = || lines.iter().any(|line| directive(line).is_some());
+        if !*known.entry(line.file.clone()).or_insert_with(any) {
+            return false;
+        }
         let at = (line.line as usize).min(lines.len());
         let near = lines[at.saturating_sub(BEFORE + 1)..at].iter().filter_map(directive);
         let own = at.checked_sub(1).and_then(|at| lines.get(at)).and_then(directive).is_some();

@@ -17,6 +17,7 @@ use crate::effect::{Access, AccessKind, Arch, Flow, InsnEffect, Reg, RegSet};
 use crate::machine::Decoder;
 use crate::{aarch64, x86};
 use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
 /// The most steps of one search.
 const MAX_STEPS: usize = 20_000;
@@ -67,7 +68,7 @@ enum Fate {
 impl Orders<'_> {
     /// Whether the compiler may have made the load of an instruction where the source has none.
     pub fn may_be_speculative(&self, pc: u64) -> bool {
-        let search = Search { orders: self, decoder: Decoder::new(self.image.arch()) };
+        let search = Search { orders: self, decoder: Decoder::shared(self.image.arch()) };
         search.may_be_unused(pc)
     }
 
@@ -87,7 +88,7 @@ impl Orders<'_> {
 
 struct Search<'a> {
     orders: &'a Orders<'a>,
-    decoder: Decoder,
+    decoder: Rc<Decoder>,
 }
 
 impl Search<'_> {
