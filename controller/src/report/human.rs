@@ -52,8 +52,8 @@ impl Human {
         for bug in &report.possible {
             let (message, count) = (Printable(&bug.detail.message), executions(bug.count));
             writeln!(self.out, "Possible race, in {count}: {message}")?;
-            let why =
-                "an access may be atomic: --races on calls this a bug, and --orders can tell that it is none";
+            let why = "an access may be atomic, or a load that only the compiler makes: --races on calls this a bug, and --orders can \
+                 tell that it is none";
             writeln!(self.out, "  {why}\n")?;
         }
         for warning in &report.warnings {

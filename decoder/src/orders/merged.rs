@@ -39,13 +39,12 @@ impl Orders<'_> {
         };
         let effects = self.lost_operations(pc, unit, chain, kind);
         // A seq_cst store is another instruction; a seq_cst load is not.
-        let order = info.order;
         let mut info = strengthen(info, kind, effects.0);
         if effects.1 && kind != AccessKind::Store {
             info.order = Some(Order::SeqCst);
             info.strengthened = Some(Order::SeqCst);
         }
-        if info.order == order { OrderInfo { strengthened: None, ..info } } else { info }
+        info
     }
 
     /// What operations of a function do, of this kind, that no instruction is of; whether one of them is seq_cst.

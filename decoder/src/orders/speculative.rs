@@ -22,23 +22,32 @@ use std::rc::Rc;
 /// The most steps of one search.
 const MAX_STEPS: usize = 20_000;
 
-/// Functions that do not return, by a part of their names.
-const NO_RETURN: [&str; 14] = [
+/// Functions that do not return.
+const NO_RETURN: [&str; 16] = [
     "abort",
-    "__assert",
     "exit",
+    "_exit",
+    "_Exit",
+    "quick_exit",
+    "pthread_exit",
+    "__assert_fail",
+    "__assert_perror_fail",
     "__stack_chk_fail",
-    "__fortify_fail",
+    "__chk_fail",
     "__cxa_throw",
     "__cxa_rethrow",
-    "__throw_",
     "_Unwind_Resume",
     "longjmp",
-    "terminate",
-    "panic",
-    "unwrap_failed",
-    "expect_failed",
+    "siglongjmp",
+    "_ZSt9terminatev",
 ];
+/// The same of C++'s and Rust's libraries, by a part of their mangled names.
+const NO_RETURN_PARTS: [&str; 4] = ["__throw_", "9panicking", "13expect_failed", "13unwrap_failed"];
+
+/// Whether a function of this name does not return.
+fn is_end(name: &str) -> bool {
+    NO_RETURN.contains(&name) || NO_RETURN_PARTS.iter().any(|part| name.contains(part))
+}
 
 /// Where a value is while a path is followed.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -144,7 +153,7 @@ impl Search<'_> {
             Flow::Call { .. } | Flow::Jump { .. } if any(arguments) || any(effect.reads) => Fate::Used,
             Flow::Call { target } => {
                 let name = target.and_then(|target| self.orders.called(target));
-                if name.is_some_and(|name| NO_RETURN.iter().any(|part| name.contains(part))) {
+                if name.is_some_and(is_end) {
                     return Fate::Ends;
                 }
                 let mut after = Held { registers: RegSet::EMPTY, ..held };
@@ -156,8 +165,7 @@ impl Search<'_> {
             }
             Flow::Jump { target, .. } => {
                 let name = self.orders.called(target);
-                let ends = name.is_some_and(|name| NO_RETURN.iter().any(|part| name.contains(part)));
-                if ends { Fate::Ends } else { Fate::Unused }
+                if name.is_some_and(is_end) { Fate::Ends } else { Fate::Unused }
             }
             // The kernel's arguments and results are nearly those of functions.
             Flow::Syscall if any(arguments) || any(results) => Fate::Used,
