@@ -1,6 +1,9 @@
 //! Bugs: what an execution did wrong, with everything a report says about it. Owned data, so that it outlives the
 //! engine that knows the sites, and crosses threads.
 
+use crate::campaign::cause::Cause;
+use crate::campaign::confirm::Confirmation;
+use crate::campaign::owner::Owner;
 use crate::engine::evidence::Standing;
 use crate::engine::{Location, SiteInfo, ThreadState};
 use crate::events::EventLine;
@@ -29,11 +32,15 @@ pub(crate) enum Kind {
     UseAfterFree,
     UninitialisedLoad,
     Timeout,
+    LockMisuse,
+    JoinMisuse,
+    UseAfterReturn,
+    AllocationRace,
 }
 
 impl Kind {
     /// Every kind.
-    pub(crate) const ALL: [Kind; 9] = [
+    pub(crate) const ALL: [Kind; 13] = [
         Kind::Race,
         Kind::Assertion,
         Kind::Crash,
@@ -43,6 +50,10 @@ impl Kind {
         Kind::UseAfterFree,
         Kind::UninitialisedLoad,
         Kind::Timeout,
+        Kind::LockMisuse,
+        Kind::JoinMisuse,
+        Kind::UseAfterReturn,
+        Kind::AllocationRace,
     ];
 
     /// The name in JSON, and in names of files.
@@ -57,6 +68,10 @@ impl Kind {
             Kind::UseAfterFree => "use_after_free",
             Kind::UninitialisedLoad => "uninitialised_load",
             Kind::Timeout => "timeout",
+            Kind::LockMisuse => "lock_misuse",
+            Kind::JoinMisuse => "join_misuse",
+            Kind::UseAfterReturn => "use_after_return",
+            Kind::AllocationRace => "allocation_race",
         }
     }
 
@@ -72,6 +87,10 @@ impl Kind {
             Kind::UseAfterFree => "use after free",
             Kind::UninitialisedLoad => "load of uninitialised memory",
             Kind::Timeout => "execution without end",
+            Kind::LockMisuse => "misuse of a lock",
+            Kind::JoinMisuse => "misuse of a thread's handle",
+            Kind::UseAfterReturn => "use after return",
+            Kind::AllocationRace => "race with an allocation",
         }
     }
 
@@ -91,6 +110,16 @@ impl Kind {
             Kind::UseAfterFree => "Memory is accessed after it was freed.",
             Kind::UninitialisedLoad => "An atomic load reads memory that was allocated and never written.",
             Kind::Timeout => "An execution had more events, or took more time, than is allowed.",
+            Kind::LockMisuse => {
+                "A mutex, condition variable, readers-writer lock, barrier or semaphore is used in a way that is not defined."
+            }
+            Kind::JoinMisuse => "A thread is joined or detached that may not be joined or detached any more.",
+            Kind::UseAfterReturn => {
+                "A thread accesses another thread's stack where a function has returned, or the thread has ended."
+            }
+            Kind::AllocationRace => {
+                "A thread accesses a block of memory, and nothing orders that after the block's allocation."
+            }
         }
     }
 }
@@ -192,9 +221,21 @@ impl Side {
             Some(STORE_OR_RMW) => "writes, and may read,",
             Some("cas") => "compares and swaps",
             Some("free") => "frees",
+            Some("malloc" | "realloc") => "allocates",
+            Some("lock") => "locks",
+            Some("unlock") => "unlocks",
+            Some("wait" | "sem_wait" | "barrier") => "waits for",
+            Some("signal") => "signals",
+            Some("init") => "initialises",
+            Some("destroy") => "destroys",
+            Some("join") => "joins",
+            Some("detach") => "detaches",
             Some(op) => op,
             None => return who,
         };
+        if matches!(doing, "joins" | "detaches") {
+            return format!("{who} {doing} a thread");
+        }
         let memory =
             self.memory.map(|(addr, len)| format!(" {} at {addr:#x}", bytes(len))).unwrap_or_default();
         let order = self.order.map(|order| match (self.order_from, self.standing) {
@@ -228,13 +269,24 @@ pub(crate) struct Detail {
     pub(crate) certified: bool,
     /// Where orders that matter to it are not known well, and so are as strong as they may be ([`Standing`]).
     pub(crate) assumed: Vec<String>,
+    pub(crate) cause: Cause,
+    pub(crate) owner: Owner,
 }
 
-/// A bug of a campaign: all occurrences with the same key.
+/// Another place where the cause of a bug shows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Further {
+    pub(crate) count: u64,
+    pub(crate) first_execution: u64,
+    pub(crate) message: String,
+    pub(crate) sides: Vec<Side>,
+}
+
+/// A bug of a campaign: all occurrences with the same cause. What it says is that of the first one.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Bug {
     pub(crate) key: Key,
-    /// Executions that have it.
+    /// Executions that have it, wherever it shows.
     pub(crate) count: u64,
     /// The number of the first of them, from 0.
     pub(crate) first_execution: u64,
@@ -245,6 +297,18 @@ pub(crate) struct Bug {
     pub(crate) detail: Detail,
     /// Where the first occurrence is recorded.
     pub(crate) recording: Option<PathBuf>,
+    /// Where else the same cause shows.
+    pub(crate) places: Vec<Further>,
+    pub(crate) confirmation: Confirmation,
+    /// Why nobody wants to hear of it, if so.
+    pub(crate) suppressed: Option<String>,
+}
+
+impl Bug {
+    /// Whether it counts.
+    pub(crate) fn counts(&self) -> bool {
+        self.suppressed.is_none()
+    }
 }
 
 /// `file:line:column`, or `module+0x…` where no line is known.

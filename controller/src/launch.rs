@@ -88,17 +88,17 @@ impl Sites for RealEngine {
         }
     }
 
-    fn may_be_speculative(&self, site: Site) -> bool {
+    fn may_be_compilers(&self, site: Site, other: Site) -> bool {
         match self {
-            RealEngine::Step(engine) => engine.may_be_speculative(site),
-            RealEngine::Gate(engine) => engine.may_be_speculative(site),
+            RealEngine::Step(engine) => engine.may_be_compilers(site, other),
+            RealEngine::Gate(engine) => engine.may_be_compilers(site, other),
         }
     }
 
-    fn may_read_around(&self, site: Site) -> bool {
+    fn global(&self, addr: u64) -> Option<String> {
         match self {
-            RealEngine::Step(engine) => engine.may_read_around(site),
-            RealEngine::Gate(engine) => engine.may_read_around(site),
+            RealEngine::Step(engine) => engine.global(addr),
+            RealEngine::Gate(engine) => engine.global(addr),
         }
     }
 

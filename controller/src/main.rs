@@ -16,8 +16,11 @@ mod os;
 mod replay;
 mod report;
 mod saved;
+mod scrub;
+mod suppress;
 mod target;
 mod text;
+mod whole;
 
 use clap::Parser as _;
 use cli::{Cli, Command};
@@ -26,16 +29,18 @@ use launch::Real;
 use std::io::{self, ErrorKind, Write as _, stderr, stdout};
 use std::process::ExitCode;
 
+#[global_allocator]
+static MEMORY: os::allocator::Bounded = os::allocator::Bounded;
+
 /// A defect of wmtrace that ends it has its own status, like any other failure: 101 is none of ours.
 fn main() -> ExitCode {
     std::panic::catch_unwind(run).unwrap_or(Exit::Tool.into())
 }
 
 fn run() -> ExitCode {
-    let command = match Cli::parse().checked() {
+    let command = match Cli::try_parse().and_then(Cli::checked) {
         Ok(command) => command,
-        // clap's way out: the message and the usage on stderr, status 2.
-        Err(error) => error.exit(),
+        Err(error) => return said(&error),
     };
     let mut exit = Exit::Clean;
     let (out, err) = (&mut stdout().lock(), &mut stderr());
@@ -43,12 +48,23 @@ fn run() -> ExitCode {
         Command::Test(options) => campaign::command::main(&Real, &options, out, err, &mut exit),
         Command::Replay(options) => replay::main(&Real, &options, out, err, &mut exit),
         Command::Explain(options) => explain::main(&Real, &options, out, err, &mut exit),
+        Command::Scrub(options) => scrub::main(&options, out, err, &mut exit),
         Command::Litmus(options) => litmus::main(&options, out, err, &mut exit),
         Command::Inspect(options) => inspect::main(&options, out, err, &mut exit),
         Command::Missing(instead) => {
             exit = Exit::Tool;
             writeln!(err, "wmtrace: {instead}")
         }
+    };
+    ended(written, exit)
+}
+
+/// What clap has to say: help and version on stdout, a wrong option with the usage on stderr.
+fn said(error: &clap::Error) -> ExitCode {
+    let (exit, written) = match error.use_stderr() {
+        // If this cannot be written, the status has to do.
+        true => (Exit::Usage, error.print().or(Ok(()))),
+        false => (Exit::Clean, error.print().and_then(|()| stdout().flush())),
     };
     ended(written, exit)
 }

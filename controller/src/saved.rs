@@ -1,20 +1,23 @@
 //! Recordings as files: the model's [`Recording`] has the choices; its `options` text is the JSON of everything else that
 //! the execution depends on, and of the bug that it is about.
 //!
-//! A recording contains the environment of the program, so that it runs as it did: think before sending one away.
+//! A recording contains the environment of the program, so that it runs as it did: nobody else may read it, and
+//! `wmtrace scrub` makes a copy that can be sent away.
 
-use crate::bug::Key;
+use crate::bug::{Key, Kind};
 use crate::campaign::Order;
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
-use crate::cli::{Arch, ExpectExit, Races};
+use crate::cli::{Arch, ExpectExit, Limits, Races};
 use crate::engine::{Emulator, EngineOptions, ModuleInfo, Program};
 use crate::inspect::files;
+use crate::suppress::Suppressions;
 use crate::target::{self, TargetError};
+use crate::whole;
 use nix::unistd::{AccessFlags, access};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -118,6 +121,12 @@ pub(crate) struct Saved {
     /// changed.
     #[serde(default)]
     pub(crate) linker_cache: Option<u64>,
+    /// Whether time was over before the execution had its end: a replay need not stop where it did.
+    #[serde(default)]
+    pub(crate) cut: bool,
+    /// What was taken out, to send the recording away.
+    #[serde(default)]
+    scrubbed: Vec<String>,
     /// What is to happen again.
     pub(crate) bug: Key,
 }
@@ -185,6 +194,8 @@ impl Saved {
             execution: planned.index,
             modules: modules.iter().map(module).collect(),
             linker_cache: linker_cache(),
+            cut: false,
+            scrubbed: Vec::new(),
             bug: bug.clone(),
         }
     }
@@ -239,9 +250,35 @@ impl Saved {
             verify: false,
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
-        let rules = Rules { expect_exit: self.expect_exit, races };
+        let limits = if self.bug.kind == Kind::Timeout { Limits::Bug } else { Limits::Inconclusive };
+        let rules = Rules { expect_exit: self.expect_exit, races, limits };
         let (max_events, mo_insertion) = (self.max_events, self.mo_insertion);
-        Ok(Setup { target, program, engine, rules, because: "as recorded", max_events, mo_insertion })
+        Ok(Setup {
+            target,
+            program,
+            engine,
+            rules,
+            because: "as recorded",
+            max_events,
+            mo_insertion,
+            suppressions: Suppressions::default(),
+        })
+    }
+
+    /// Takes out what is nobody else's business. Each variable leaves one of its length: where the program's stack begins
+    /// depends on how long they are.
+    pub(crate) fn scrub(&mut self) {
+        for (name, value) in &mut self.env {
+            let len = name.bytes().len() + value.bytes().len();
+            (*name, *value) = (Raw::of(b"x"), Raw::of(&vec![b'x'; len.saturating_sub(1)]));
+        }
+        self.stdin = Raw::of(b"");
+        self.scrubbed = ["the environment", "the standard input"].map(str::to_string).to_vec();
+    }
+
+    /// What was taken out, in words.
+    pub(crate) fn scrubbed(&self) -> Option<String> {
+        (!self.scrubbed.is_empty()).then(|| self.scrubbed.join(" and "))
     }
 
     /// Whether the dynamic linker's cache is another than the recorded one.
@@ -307,15 +344,7 @@ pub(crate) fn write(
     let free = |name: &String| !is_of_another_bug(&directory.join(name), saved, &recording);
     let name = names.take(MAX_COPIES).find(free).unwrap_or(format!("{name}.wmtrec"));
     let path = directory.join(&name);
-    let temporary = directory.join(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(&recording.to_bytes()))
-        .and_then(|()| std::fs::rename(&temporary, &path));
-    if let Err(error) = written {
-        // What is half written helps nobody. (If it cannot be removed either, the first error says more.)
-        let _ = std::fs::remove_file(&temporary);
-        return Err(error);
-    }
+    whole::write(&path, &recording.to_bytes())?;
     Ok(path)
 }
 

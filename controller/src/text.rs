@@ -59,6 +59,22 @@ pub(crate) fn shell_word(path: &OsStr) -> String {
     }
 }
 
+/// A string in DOT's quotes. Control characters have no place in a picture. Graphviz reads `&lt;` and its like as characters,
+/// in every string.
+pub(crate) fn dot_string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => out.extend(['\\', char]),
+            '&' => out.push_str("&amp;"),
+            char if is_harmful(char) => out.push('\u{fffd}'),
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// JSON in which no control character is left, nor one of text direction: JSON itself demands that only of those below
 /// U+0020.
 pub(crate) fn printable_json(json: &str) -> String {
@@ -107,6 +123,14 @@ mod tests {
         }
         assert_eq!(shell_word(OsStr::new("out/a-race-1.wmtrec")), "out/a-race-1.wmtrec");
         assert_eq!(shell_word(OsStr::new("a b")), "'a b'");
+    }
+
+    #[test]
+    fn strings_of_dot() {
+        assert_eq!(
+            dot_string("a & b &lt; \"c\" \\N\u{1b}"),
+            "\"a &amp; b &amp;lt; \\\"c\\\" \\\\N\u{fffd}\""
+        );
     }
 
     #[test]

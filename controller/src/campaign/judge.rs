@@ -3,14 +3,19 @@
 //! Nothing is reported uncertified. An execution that fails its certificate is a defect of wmtrace, and ends the
 //! campaign.
 
+mod misuse;
+
 use super::blame::{blamed, is_of_library, own};
+use super::cause::Cause;
+use super::owner::Owner;
 use super::said::said;
 use super::signal;
 use crate::bug::{Detail, Key, Kind, STORE_OR_RMW, Side, Where};
-use crate::cli::{ExpectExit, Races};
+use crate::cli::{ExpectExit, Limits, Races};
 use crate::engine::evidence::Standing;
 use crate::engine::{End, ModuleInfo, Outcome, Sites};
 use crate::events::last_of_each;
+use crate::suppress::Suppressions;
 use std::collections::BTreeSet;
 use wmtrace_decoder::orders::Atomic;
 use wmtrace_model::axioms::{Violation, certify, certify_race, possible_races};
@@ -33,6 +38,8 @@ const MOST_POSSIBLE: usize = 16;
 pub(crate) struct Rules {
     pub(crate) expect_exit: ExpectExit,
     pub(crate) races: Races,
+    /// Whether it is one to reach a limit.
+    pub(crate) limits: Limits,
 }
 
 /// An execution that has ended.
@@ -48,8 +55,17 @@ pub(crate) struct Occurrence {
     pub(crate) key: Key,
     /// A race that is none if an access is atomic after all.
     pub(crate) possible: bool,
+    /// The suppression that matches it.
+    pub(crate) suppressed: Option<usize>,
     /// `None` if the key was known before.
     pub(crate) detail: Option<Box<Detail>>,
+}
+
+impl Occurrence {
+    /// Whether it is a bug that somebody wants to hear of.
+    pub(crate) fn counts(&self) -> bool {
+        !self.possible && self.suppressed.is_none()
+    }
 }
 
 /// wmtrace is wrong.
@@ -61,25 +77,32 @@ pub(crate) enum Defect {
     Other(String),
 }
 
-/// The keys that have been seen: their details are known.
-pub(crate) type Known = BTreeSet<(bool, Key)>;
+/// The keys that have been seen, possible or not, suppressed or not: their details are known.
+pub(crate) type Known = BTreeSet<(bool, bool, Key)>;
 
 /// Judges an execution. Each key occurs once.
 pub(crate) fn judge(
     rules: Rules,
+    suppressions: &Suppressions,
     sites: &dyn Sites,
     ended: &Ended<'_>,
     known: &mut Known,
 ) -> Result<Vec<Occurrence>, Defect> {
-    let mut judge = Judge { rules, sites, ended, modules: Vec::new(), known, found: Vec::new() };
-    if !ended.findings.is_empty() || ended.outcome.end != End::Exited(0) {
+    let (modules, found) = (Vec::new(), Vec::new());
+    let mut judge = Judge { rules, suppressions, sites, ended, modules, known, found, until: None };
+    let wrong = !ended.findings.is_empty() || !ended.outcome.misuses.is_empty();
+    if wrong || ended.outcome.end != End::Exited(0) {
         judge.modules = sites.modules();
+    }
+    for misuse in &ended.outcome.misuses {
+        judge.misuse(misuse);
     }
     for finding in ended.findings {
         judge.finding(finding)?;
     }
     judge.races_of_unsure()?;
     judge.end()?;
+    judge.allocation_races()?;
     if !judge.found.is_empty() || ended.execution.events.len() <= CERTIFY_ALL {
         certify(ended.execution).map_err(Defect::Certificate)?;
     }
@@ -88,17 +111,23 @@ pub(crate) fn judge(
 
 struct Judge<'a> {
     rules: Rules,
+    suppressions: &'a Suppressions,
     sites: &'a dyn Sites,
     ended: &'a Ended<'a>,
     modules: Vec<ModuleInfo>,
     known: &'a mut Known,
     found: Vec<Occurrence>,
+    /// How many events there were when what is judged was found, if it was not the end.
+    until: Option<usize>,
 }
 
 impl Judge<'_> {
     fn finding(&mut self, finding: &Finding) -> Result<(), Defect> {
         match finding {
+            Finding::Race(race) if self.is_on_gone_stack(race) => Ok(()),
             Finding::Race(race) => self.race(race),
+            // Judged last.
+            Finding::AllocationRace(_) => Ok(()),
             Finding::UseAfterFree { access, freed } => {
                 let mut sides = [self.side(access), self.side(freed)];
                 sides[1].op = Some("free");
@@ -204,6 +233,8 @@ impl Judge<'_> {
             }
             End::Deadlock => self.stuck(Kind::Deadlock, "every thread waits"),
             End::Livelock => self.stuck(Kind::Livelock, "the threads that are left spin for ever"),
+            // Nobody knows what the rest would have shown: super::limits says what is known.
+            End::TimedOut | End::TooManyEvents if self.rules.limits == Limits::Inconclusive => {}
             // Where the threads happen to be when time is over differs each time.
             End::TimedOut => {
                 self.add(
@@ -244,12 +275,9 @@ impl Judge<'_> {
         Side::access(access, site, blamed)
     }
 
-    /// Whether an access is a plain load that the source may not have, or may not have of all that it reads: that of a
-    /// bit-field, while the other is to something beside it.
+    /// Whether an access is a plain load that the source may not have, or may not have of all that it reads.
     fn is_doubtful(&self, access: &Access, other: &Access) -> bool {
-        let (sites, site) = (self.sites, access.site);
-        let around = || sites.may_read_around(site) && !sites.may_read_around(other.site);
-        !access.store && !access.atomic && (sites.may_be_speculative(site) || around())
+        !access.store && !access.atomic && self.sites.may_be_compilers(access.site, other.site)
     }
 
     /// Where the thread is that a signal has hit.
@@ -278,10 +306,19 @@ impl Judge<'_> {
             return false;
         }
         // How an execution ends is everybody's affair.
-        let of_sides = matches!(kind, Kind::Race | Kind::UseAfterFree | Kind::UninitialisedLoad);
-        let detail = self.known.insert((possible, key.clone())).then(|| {
+        let of_sides = matches!(kind, Kind::Race | Kind::UseAfterFree | Kind::UninitialisedLoad)
+            || matches!(kind, Kind::LockMisuse | Kind::JoinMisuse)
+            || matches!(kind, Kind::UseAfterReturn | Kind::AllocationRace);
+        // Asked of every occurrence, each by its own stacks: what is found does not depend on who saw it first.
+        let suppressed = self.suppressions.matching(kind, &sides);
+        let detail = self.known.insert((possible, suppressed.is_some(), key.clone())).then(|| {
             let Ended { outcome, execution, .. } = self.ended;
-            let until = race.map_or(execution.events.len(), |race| race.events as usize);
+            let cause = match race {
+                Some(race) => Cause::of_race(execution, self.sites, race, &sides),
+                None => Cause::of(&key, &sides),
+            };
+            let until = race.map(|race| race.events as usize).or(self.until);
+            let until = until.unwrap_or(execution.events.len());
             Box::new(Detail {
                 message,
                 threads: outcome.threads.clone(),
@@ -292,10 +329,12 @@ impl Judge<'_> {
                 assumed: assumed(execution, self.sites, until, if of_sides { &sides } else { &[] }),
                 // Whoever gets to see this has seen the certificate pass: `judge` fails otherwise.
                 certified: true,
+                cause,
+                owner: Owner::of(&sides, &self.modules),
                 sides,
             })
         });
-        self.found.push(Occurrence { key, possible, detail });
+        self.found.push(Occurrence { key, possible, suppressed, detail });
         true
     }
 }

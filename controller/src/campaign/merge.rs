@@ -1,10 +1,14 @@
 //! Adds executions up, in order of their numbers: the same bug in many of them is one bug, with a count.
 
+use super::confirm::Confirmation;
+use super::limits::Limit;
 use super::run::{Failure, Ran};
+use super::wrapped::Wrapped;
 use super::{Campaign, Order, Setup, Stop, saved};
-use crate::bug::{Bug, Key};
+use crate::bug::{Bug, Further, Key};
+use crate::cli::Limits;
 use crate::engine::{EngineError, ModuleInfo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::plan::Planned;
 use wmtrace_model::recording::Recording;
 
@@ -15,8 +19,8 @@ pub(super) struct Merger<'a> {
     setup: &'a Setup,
     order: &'a Order,
     campaign: &'a mut Campaign,
-    /// Where in the lists a bug is.
-    places: BTreeMap<(bool, Key), usize>,
+    /// Where in the lists a bug is: which one, and which of its further places.
+    places: BTreeMap<(bool, bool, Key), (usize, Option<usize>)>,
 }
 
 impl<'a> Merger<'a> {
@@ -27,6 +31,12 @@ impl<'a> Merger<'a> {
     /// Whether stores may overtake others in modification order.
     pub(super) fn inserts(&self) -> bool {
         self.setup.config().insertion
+    }
+
+    /// Whether the first execution shows that this is not the model for what is tested.
+    pub(super) fn is_of_another_model(&mut self, ran: &Ran) -> bool {
+        self.campaign.wrapped = Wrapped::of(self.setup, ran);
+        self.campaign.wrapped.as_ref().is_some_and(|it| it.wants_another_model(self.setup))
     }
 
     /// Adds an execution. Whether the campaign ends with it.
@@ -44,14 +54,28 @@ impl<'a> Merger<'a> {
                 self.campaign.warnings.push(warning);
             }
         }
+        let cut = ran.given_up.as_ref().is_some_and(|it| it.limit == Limit::Time);
+        if let Some(given_up) = ran.given_up.filter(|_| self.setup.rules.limits == Limits::Inconclusive) {
+            self.campaign.inconclusive.add(ran.planned.index, given_up);
+        }
         let mut buggy = false;
+        // Which bugs this execution has: one that shows in many places is still one execution's.
+        let mut had = BTreeSet::new();
         for occurrence in ran.occurrences {
-            buggy |= !occurrence.possible;
+            buggy |= occurrence.counts();
+            self.campaign.suppressions_used.extend(occurrence.suppressed);
             let list =
                 if occurrence.possible { &mut self.campaign.possible } else { &mut self.campaign.bugs };
-            let known = self.places.get(&(occurrence.possible, occurrence.key.clone()));
-            if let Some(&place) = known {
-                list[place].count += 1;
+            let suppressed = occurrence.suppressed.is_some();
+            let known = self.places.get(&(occurrence.possible, suppressed, occurrence.key.clone()));
+            if let Some(&(place, further)) = known {
+                list[place].count += u64::from(had.insert((occurrence.possible, place)));
+                if let Some(further) = further {
+                    list[place].places[further].count += 1;
+                }
+                continue;
+            }
+            if occurrence.possible && suppressed {
                 continue;
             }
             if occurrence.possible && list.len() == MOST_POSSIBLE {
@@ -60,7 +84,27 @@ impl<'a> Merger<'a> {
             }
             // The first occurrence of all is the first of its worker: it has details.
             let Some(detail) = occurrence.detail else { continue };
-            self.places.insert((occurrence.possible, occurrence.key.clone()), list.len());
+            let key = (occurrence.possible, suppressed, occurrence.key.clone());
+            let same = |bug: &Bug| {
+                bug.key.kind == occurrence.key.kind
+                    && bug.suppressed.is_some() == suppressed
+                    && bug.detail.cause.covers(&detail.cause)
+            };
+            if let Some(place) = list.iter().position(same).filter(|_| !occurrence.possible) {
+                let bug = &mut list[place];
+                bug.count += u64::from(had.insert((false, place)));
+                self.places.insert(key, (place, Some(bug.places.len())));
+                bug.places.push(Further {
+                    count: 1,
+                    first_execution: ran.planned.index,
+                    message: detail.message,
+                    sides: detail.sides,
+                });
+                continue;
+            }
+            had.insert((occurrence.possible, list.len()));
+            self.places.insert(key, (list.len(), None));
+            let reason = |entry: usize| self.setup.suppressions.entries[entry].words();
             list.push(Bug {
                 key: occurrence.key,
                 count: 1,
@@ -69,10 +113,13 @@ impl<'a> Merger<'a> {
                 depth: ran.planned.parameters.depth,
                 detail: *detail,
                 recording: None,
+                places: Vec::new(),
+                confirmation: Confirmation::default(),
+                suppressed: occurrence.suppressed.map(reason),
             });
             if let (false, Some((recording, modules))) = (occurrence.possible, &ran.recorded) {
                 let number = self.campaign.bugs.len();
-                self.save(number, &ran.planned, recording, modules);
+                self.save(number, &ran.planned, recording, modules, cut);
             }
         }
         self.campaign.buggy += u64::from(buggy);
@@ -80,9 +127,17 @@ impl<'a> Merger<'a> {
     }
 
     /// Writes the recording of the newest bug at once: a campaign may be killed at any moment.
-    fn save(&mut self, number: usize, planned: &Planned, recording: &Recording, modules: &[ModuleInfo]) {
+    fn save(
+        &mut self,
+        number: usize,
+        planned: &Planned,
+        recording: &Recording,
+        modules: &[ModuleInfo],
+        cut: bool,
+    ) {
         let Some(bug) = self.campaign.bugs.last_mut() else { return };
-        let saved = saved::Saved::new(self.setup, self.order, planned, &bug.key, modules);
+        let mut saved = saved::Saved::new(self.setup, self.order, planned, &bug.key, modules);
+        saved.cut = cut;
         match saved::write(&self.order.out, &self.setup.name(), number, &saved, recording) {
             Ok(path) => bug.recording = Some(path),
             Err(error) => {

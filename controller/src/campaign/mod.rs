@@ -4,10 +4,15 @@
 //! program, the options and the seed, and neither on the number of workers nor on who was faster.
 
 pub(crate) mod blame;
+pub(crate) mod cause;
 mod causes;
 pub(crate) mod command;
+pub(crate) mod confirm;
 pub(crate) mod judge;
+pub(crate) mod limits;
+mod meeting;
 mod merge;
+pub(crate) mod owner;
 mod pool;
 pub(crate) mod run;
 mod said;
@@ -16,6 +21,7 @@ mod signal;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod wrapped;
 
 pub(crate) use verify::Difference;
 
@@ -23,6 +29,8 @@ use crate::bug::Bug;
 use crate::engine::evidence::Ledger;
 use crate::launch::Launch;
 use crate::saved;
+use judge::Occurrence;
+use limits::Inconclusive;
 use merge::Merger;
 use pool::{Control, Work, round_size};
 use run::{Failure, Ran};
@@ -36,6 +44,7 @@ use std::time::{Duration, Instant};
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::plan::{Plan, Planned};
 use wmtrace_model::strategy::{Parameters, StrategyKind};
+use wrapped::Wrapped;
 
 /// How much is done, and how.
 #[derive(Clone, Debug)]
@@ -93,11 +102,15 @@ pub(crate) struct Campaign {
     pub(crate) model: ModelKind,
     pub(crate) executions: u64,
     pub(crate) buggy: u64,
+    /// Those that were given up.
+    pub(crate) inconclusive: Inconclusive,
     /// Of all executions.
     pub(crate) events: u64,
     pub(crate) bugs: Vec<Bug>,
     /// Races that are none if an access is atomic after all.
     pub(crate) possible: Vec<Bug>,
+    /// Suppressions that have matched something, by their numbers.
+    pub(crate) suppressions_used: BTreeSet<usize>,
     /// There are more of them than are kept.
     pub(crate) more_possible: bool,
     /// Of the last execution.
@@ -107,12 +120,14 @@ pub(crate) struct Campaign {
     pub(crate) ledger: Ledger,
     pub(crate) stop: Stop,
     pub(crate) failure: Option<Failure>,
+    /// What was tested, if the program that was started has executed another.
+    pub(crate) wrapped: Option<Wrapped>,
 }
 
 /// Who is told how far a campaign is.
 pub(crate) trait Observer {
-    /// An execution has ended.
-    fn executed(&mut self, buggy: bool);
+    /// An execution has ended, or was given up.
+    fn executed(&mut self, buggy: bool, given_up: bool);
 }
 
 /// Runs the campaign.
@@ -131,15 +146,18 @@ pub(crate) fn run<L: Launch>(
         model: setup.engine.model,
         executions: 0,
         buggy: 0,
+        inconclusive: Inconclusive::default(),
         events: 0,
         bugs: Vec::new(),
         possible: Vec::new(),
+        suppressions_used: BTreeSet::new(),
         more_possible: false,
         parameters: None,
         warnings: Vec::new(),
         ledger: Ledger::default(),
         stop: Stop::Failed,
         failure: None,
+        wrapped: None,
     };
     std::thread::scope(|scope| {
         let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };
@@ -215,11 +233,12 @@ fn rounds(
         for _ in 0..size {
             let Ok((index, result)) = results.recv() else { break };
             if let Some(result) = &result {
-                let bug = result.as_ref().is_ok_and(|ran| ran.occurrences.iter().any(|it| !it.possible));
+                let bug = result.as_ref().is_ok_and(|ran| ran.occurrences.iter().any(Occurrence::counts));
                 if result.is_err() || (bug && !order.keep_going) {
                     control.cutoff.fetch_min(index, Ordering::Relaxed);
                 }
-                observer.executed(bug);
+                let given_up = result.as_ref().is_ok_and(|ran| ran.given_up.is_some());
+                observer.executed(bug, given_up);
             }
             slots[(index - begun) as usize] = result;
         }
@@ -227,6 +246,9 @@ fn rounds(
         for slot in slots {
             match slot {
                 Some(Ok(ran)) => {
+                    if ran.planned.index == 0 && merger.is_of_another_model(&ran) {
+                        return merger.stop(Stop::Done);
+                    }
                     let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
                     plan.observe(clamped(ran.steps), clamped(ran.communications));
                     plan.met(&ran.meetings);

@@ -1,10 +1,12 @@
 //! One execution, from its parameters to what it did wrong.
 
 use super::judge::{Defect, Ended, Known, Occurrence, judge};
+use super::limits::GivenUp;
 use super::setup::Setup;
 use super::verify::{self, Difference};
 use crate::engine::evidence::Evidence;
 use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
+use std::path::PathBuf;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::plan::Planned;
 use wmtrace_model::recording::Recording;
@@ -23,10 +25,14 @@ pub(crate) struct Ran {
     pub(crate) occurrences: Vec<Occurrence>,
     /// The choices, if some occurrence has details.
     pub(crate) recorded: Option<(Recording, Vec<ModuleInfo>)>,
+    /// Why it was given up before its end, if it was.
+    pub(crate) given_up: Option<GivenUp>,
     pub(crate) warnings: Vec<String>,
     /// What is new of what the program's orders are known by, and the files that its code is in, if there is anything.
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) modules: Vec<ModuleInfo>,
+    /// The file of the program that made the first thread.
+    pub(crate) executes: Option<PathBuf>,
 }
 
 /// Why there is no execution.
@@ -82,8 +88,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             return Err(Defect::Other(format!("no replay, but: {divergence}")).into());
         }
         let ended = Ended { outcome: &outcome, execution: machine.execution(), findings: machine.findings() };
-        let occurrences = judge(self.setup.rules, &self.engine, &ended, &mut self.known)
-            .map_err(|defect| Failure::Execution { index: planned.index, seed: planned.seed, defect })?;
+        let occurrences =
+            judge(self.setup.rules, &self.setup.suppressions, &self.engine, &ended, &mut self.known)
+                .map_err(|defect| Failure::Execution { index: planned.index, seed: planned.seed, defect })?;
         let details = occurrences.iter().any(|occurrence| occurrence.detail.is_some());
         let recorded = details.then(|| (machine.strategy().recording().clone(), self.engine.modules()));
         let (steps, communications) = machine.counts();
@@ -98,9 +105,11 @@ impl<'a, E: Engine> Runner<'a, E> {
             meetings: machine.strategy().inner().meetings(),
             occurrences,
             recorded,
+            given_up: GivenUp::of(&outcome, self.setup.limited()),
             warnings: outcome.warnings,
             evidence,
             modules,
+            executes: outcome.executes,
         })
     }
 

@@ -2,12 +2,13 @@
 //! into recordings.
 
 use super::judge::Rules;
+use super::limits::Limited;
 use crate::cli::{Races, TestOptions};
 use crate::engine::{EngineOptions, Program};
 use crate::inspect::files::{self, MAX_TEXT};
 use crate::saved;
+use crate::suppress::{self, Suppressions};
 use crate::target::{self, Target, TargetError};
-use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
 use wmtrace_decoder::orders::file::OrdersFile;
@@ -16,6 +17,10 @@ use wmtrace_model::op::ModelKind;
 
 /// The largest standard input that is kept for the program.
 const MAX_STDIN: u64 = 256 << 20;
+
+/// Why a model is the usual one for a program.
+const ORDERS_KNOWN: &str = "orders known";
+const NO_DEBUG_INFORMATION: &str = "no debug information";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
@@ -28,6 +33,7 @@ pub(crate) struct Setup {
     pub(crate) max_events: u64,
     /// Whether stores may overtake others in modification order (c11).
     pub(crate) mo_insertion: bool,
+    pub(crate) suppressions: Suppressions,
 }
 
 impl Setup {
@@ -41,6 +47,10 @@ impl Setup {
         if (target.arch, options.model) == ("aarch64", Some(ModelKind::Tso)) {
             let what = "--model tso is x86-64's: it makes no sense for AArch64 (use c11, sc, pso or pslo)";
             return Err(input(format!("{}: {what}", path.display())));
+        }
+        let suppressions = Suppressions::read(&cwd, &options.suppress).map_err(input)?;
+        if let Some(path) = &options.write_suppressions {
+            suppress::check_writable(path).map_err(input)?;
         }
         saved::check_directory(&options.out).map_err(input)?;
         let orders = options.orders.as_deref().map(orders_file).transpose().map_err(input)?;
@@ -65,13 +75,18 @@ impl Setup {
             path,
             name: options.program.clone(),
             args: options.args.clone(),
-            env: environment(),
+            env: options.env.of(std::env::vars_os()),
             cwd,
             stdin: stdin.unwrap_or_default(),
         };
-        let rules = Rules { expect_exit: options.expect_exit, races: options.races };
+        let rules = Rules { expect_exit: options.expect_exit, races: options.races, limits: options.limits };
         let (max_events, mo_insertion) = (options.max_events, options.mo_insertion);
-        Ok(Setup { target, program, engine, rules, because, max_events, mo_insertion })
+        Ok(Setup { target, program, engine, rules, because, max_events, mo_insertion, suppressions })
+    }
+
+    /// Whether the model is the usual one for the program: nobody has asked for it.
+    pub(super) fn is_usual_model(&self) -> bool {
+        [ORDERS_KNOWN, NO_DEBUG_INFORMATION].contains(&self.because)
     }
 
     /// How machines are configured.
@@ -85,6 +100,11 @@ impl Setup {
         config
     }
 
+    /// What each execution is given.
+    pub(crate) fn limited(&self) -> Limited {
+        Limited { timeout: self.engine.timeout, max_events: self.max_events }
+    }
+
     /// The program's name, for people and for files.
     pub(crate) fn name(&self) -> String {
         let path = &self.program.path;
@@ -94,12 +114,12 @@ impl Setup {
 
 /// The model if none was asked for: c11 where the program's memory orders are known, tso elsewhere. AArch64's
 /// instructions state them; of x86-64 programs, debug information or the user can.
-fn usual_model(target: &Target, stated: bool) -> (ModelKind, &'static str) {
+pub(super) fn usual_model(target: &Target, stated: bool) -> (ModelKind, &'static str) {
     match target.arch {
         _ if stated => (ModelKind::C11, "orders stated by --orders"),
-        "x86_64" if target::has_debug_information(&target.path) => (ModelKind::C11, "orders known"),
-        "x86_64" => (ModelKind::Tso, "no debug information"),
-        _ => (ModelKind::C11, "orders known"),
+        "x86_64" if target::has_debug_information(&target.path) => (ModelKind::C11, ORDERS_KNOWN),
+        "x86_64" => (ModelKind::Tso, NO_DEBUG_INFORMATION),
+        _ => (ModelKind::C11, ORDERS_KNOWN),
     }
 }
 
@@ -123,11 +143,4 @@ fn standard_input(path: &Path) -> Result<Vec<u8>, String> {
         return Err(at(&format!("larger than {} MiB", MAX_STDIN >> 20)));
     }
     Ok(bytes)
-}
-
-/// The environment of the program: ours, without what makes Rust's panics read all debug information, one event at a time.
-/// (A report has the stacks.)
-fn environment() -> Vec<(OsString, OsString)> {
-    const STACKS: [&str; 2] = ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
-    std::env::vars_os().filter(|(name, _)| !STACKS.iter().any(|stacks| name == stacks)).collect()
 }

@@ -4,10 +4,10 @@
 
 use super::*;
 use crate::bug::Kind;
-use crate::cli::{ExpectExit, Races};
+use crate::cli::{ExpectExit, Limits, Races};
 use crate::engine::fake::Fake;
 use crate::engine::fake_programs::{Directory, MP, MP_RIGHT, SB, SPIN, campaign, order, setup};
-use crate::engine::{End, EngineError};
+use crate::engine::{End, EngineError, Fault};
 use crate::target::Target;
 use wmtrace_model::op::ThreadId;
 
@@ -121,14 +121,20 @@ fn ends_are_bugs_of_their_kinds() {
         (End::Exited(101), panic, Some((Kind::Assertion, "panicked at src/main.rs:3:5: boom"))),
         (End::Exited(101), "", Some((Kind::Exit, "exit status 101"))),
         (End::Exited(0), panic, None),
-        (killed(libc::SIGSEGV, Some(8)), "", Some((Kind::Crash, "SIGSEGV: null pointer + 0x8"))),
+        (
+            killed(libc::SIGSEGV, Some(Fault { code: 1, address: 8 })),
+            "",
+            Some((Kind::Crash, "SIGSEGV: null pointer + 0x8")),
+        ),
         (killed(libc::SIGABRT, None), "", Some((Kind::Assertion, "has called abort()"))),
         (End::Deadlock, "", Some((Kind::Deadlock, "every thread waits: t0 waits, t1 waits"))),
         (End::TimedOut, "", Some((Kind::Timeout, "took too long"))),
     ];
     for (end, stderr, expected) in cases {
         let fake = Fake { end: end.clone(), stderr, ..Fake::new(MP_RIGHT) };
-        let found = campaign(&fake, &setup(ModelKind::C11), &order(&out.0, 5));
+        let mut setup = setup(ModelKind::C11);
+        setup.rules.limits = Limits::Bug;
+        let found = campaign(&fake, &setup, &order(&out.0, 5));
         match expected {
             None => assert_eq!(found.bugs.len(), 0, "{end:?}"),
             Some((kind, message)) => {
@@ -154,6 +160,11 @@ fn stuck_and_endless_executions() {
     assert_eq!((kinds(&livelock), livelock.buggy), (vec![Kind::Livelock], 3));
     let mut few = setup(ModelKind::C11);
     few.max_events = 3;
+    let given_up = campaign(&Fake::new(SB), &few, &order(&out.0, 3));
+    assert_eq!((given_up.bugs.len(), given_up.inconclusive.count, given_up.executions), (0, 3, 3));
+    let (first, why) = given_up.inconclusive.first.unwrap();
+    assert_eq!((first, why.why().as_str()), (0, "max_events: it had more than 3 events (--max-events)"));
+    few.rules.limits = Limits::Bug;
     let limited = campaign(&Fake::new(SB), &few, &order(&out.0, 3));
     assert_eq!(kinds(&limited), [Kind::Timeout]);
     assert!(limited.bugs[0].detail.message.contains("--max-events"));

@@ -1,16 +1,19 @@
 //! The command line: what clap reads (`…Args`), and what it means once checked (`…Options`). Everything behind this
 //! module sees only options that make sense together.
 
+mod environment;
 mod inspect;
 mod litmus;
 mod recorded;
+mod scrub;
 mod test;
 mod values;
 
 pub(crate) use inspect::InspectOptions;
 pub(crate) use litmus::{Exploration, LitmusOptions, Output, Sampling};
 pub(crate) use recorded::{ExplainOptions, Explained, ReplayOptions, Shown};
-pub(crate) use test::{Arch, ExpectExit, Races, ReportFormat, TestOptions};
+pub(crate) use scrub::ScrubOptions;
+pub(crate) use test::{Arch, ExpectExit, Limits, Races, ReportFormat, TestOptions};
 pub(crate) use values::Format;
 
 use clap::error::ErrorKind;
@@ -18,6 +21,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use inspect::InspectArgs;
 use litmus::LitmusArgs;
 use recorded::{ExplainArgs, ReplayArgs};
+use scrub::ScrubArgs;
 use test::TestArgs;
 
 const EXAMPLES: &str = "\
@@ -71,6 +75,8 @@ enum Subcommands {
     Replay(ReplayArgs),
     /// Shows a recorded execution, and why it could happen
     Explain(ExplainArgs),
+    /// A copy of a recording without environment and input, to send away
+    Scrub(ScrubArgs),
     /// The atomics and fences of a program, their memory orders, and where these came from
     Inspect(InspectArgs),
     /// Which final states litmus tests in herd's C format can reach under a memory model
@@ -96,6 +102,8 @@ pub(crate) enum Command {
     Replay(ReplayOptions),
     /// `wmtrace explain`
     Explain(ExplainOptions),
+    /// `wmtrace scrub`
+    Scrub(ScrubOptions),
     /// `wmtrace litmus`
     Litmus(LitmusOptions),
     /// `wmtrace inspect`
@@ -111,6 +119,7 @@ impl Cli {
             None => self.test.checked().map(|options| Command::Test(Box::new(options))),
             Some(Subcommands::Replay(args)) => Ok(Command::Replay(args.into())),
             Some(Subcommands::Explain(args)) => args.checked().map(Command::Explain),
+            Some(Subcommands::Scrub(args)) => Ok(Command::Scrub(args.into())),
             Some(Subcommands::Litmus(args)) => args.checked().map(Command::Litmus),
             Some(Subcommands::Inspect(args)) => Ok(Command::Inspect(args.into())),
             Some(Subcommands::Campaign(_)) => Ok(Command::Missing(

@@ -1,5 +1,6 @@
 //! `wmtrace PROGRAM`, the main job: its arguments, and what they mean.
 
+use super::environment::Environment;
 use super::recorded::Shown;
 use super::usage_of;
 use super::values::{AssumeArg, ModelArg, without_effect};
@@ -101,6 +102,19 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "LIB")]
     unmanaged: Vec<String>,
 
+    /// Bugs that you know of (TOML; beside wmtrace.toml in the working directory, if it is there): those that match are
+    /// listed, marked, and count for nothing
+    #[arg(long, value_name = "FILE")]
+    suppress: Vec<PathBuf>,
+
+    /// Add suppressions of the bugs that are found to this file
+    #[arg(long, value_name = "FILE")]
+    write_suppressions: Option<PathBuf>,
+
+    /// Seconds in which it is tried whether the bugs are possible on this processor (under tso); 0 does not try
+    #[arg(allow_negative_numbers = true, long, value_name = "S", default_value = "2", value_parser = seconds_or_none)]
+    confirm: Duration,
+
     /// Seconds that one execution may take
     #[arg(allow_negative_numbers = true, long, value_name = "S", default_value = "30", value_parser = seconds)]
     timeout: Duration,
@@ -109,6 +123,10 @@ pub(super) struct TestArgs {
     #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     max_events: u64,
 
+    /// What an execution is that reaches --timeout or --max-events: nobody knows what the rest of it would have shown
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Limits::Inconclusive)]
+    limits: Limits,
+
     /// The exit status that is right, or `any`
     #[arg(allow_negative_numbers = true, long, value_name = "STATUS", default_value = "0", value_parser = expect_exit)]
     expect_exit: ExpectExit,
@@ -116,6 +134,11 @@ pub(super) struct TestArgs {
     /// What the program reads from its standard input, `-` for all of wmtrace's [default: nothing]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
+
+    /// Which environment the program gets and recordings keep: `keep` (all of it), `clean` (the same few variables
+    /// everywhere), or the names to keep, with commas in between
+    #[arg(long, value_name = "keep|clean|LIST", default_value = "keep", value_parser = Environment::parse)]
+    env: Environment,
 
     /// Run every execution twice, the second time without wmtrace's shortcuts: the two must be the same. The first event
     /// that differs is an error
@@ -196,6 +219,15 @@ pub(crate) enum Races {
     Off,
 }
 
+/// What an execution is that reaches a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Limits {
+    /// Neither right nor wrong: it is counted apart, and the campaign goes on
+    Inconclusive,
+    /// A bug of the kind `timeout`: the program is known to end within them
+    Bug,
+}
+
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ReportFormat {
@@ -257,10 +289,17 @@ pub(crate) struct TestOptions {
     pub(crate) orders: Option<PathBuf>,
     pub(crate) managed: Vec<String>,
     pub(crate) unmanaged: Vec<String>,
+    /// Files of suppressions, and where new ones go.
+    pub(crate) suppress: Vec<PathBuf>,
+    pub(crate) write_suppressions: Option<PathBuf>,
+    /// Real time to look for bugs under this processor's model.
+    pub(crate) confirm: Duration,
     pub(crate) timeout: Duration,
     pub(crate) max_events: u64,
+    pub(crate) limits: Limits,
     pub(crate) expect_exit: ExpectExit,
     pub(crate) stdin: Option<PathBuf>,
+    pub(crate) env: Environment,
     pub(crate) verify: bool,
     pub(crate) out: PathBuf,
     pub(crate) shown: Shown,
@@ -277,6 +316,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     } else {
         Err("not a positive number of seconds (of at most a year)".to_string())
     }
+}
+
+/// The same, or 0.
+fn seconds_or_none(text: &str) -> Result<Duration, String> {
+    if text.parse() == Ok(0.0) { Ok(Duration::ZERO) } else { seconds(text) }
 }
 
 fn expect_exit(text: &str) -> Result<ExpectExit, String> {
@@ -344,6 +388,7 @@ impl TestArgs {
         if let (Some(model), Switch::Off) = (hardware, self.mo_insertion) {
             warnings.push(format!("--mo-insertion has no effect with --model {model}"));
         }
+        warnings.extend(self.env.missing().into_iter().map(|name| format!("--env: {name} is not set")));
         Ok(TestOptions {
             program,
             args: command.collect(),
@@ -366,10 +411,15 @@ impl TestArgs {
             orders: self.orders,
             managed: self.managed,
             unmanaged: self.unmanaged,
+            suppress: self.suppress,
+            write_suppressions: self.write_suppressions,
+            confirm: self.confirm,
             timeout: self.timeout,
             max_events: self.max_events,
+            limits: self.limits,
             expect_exit: self.expect_exit,
             stdin: self.stdin,
+            env: self.env,
             verify: self.verify,
             out: self.out,
             shown: Shown { format: self.format, quiet: self.quiet, verbose: self.verbose },

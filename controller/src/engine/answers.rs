@@ -45,6 +45,7 @@ pub(super) trait Answers: Execution {
         // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
         self.rings_now();
         let it = self.parts();
+        it.course.stuck.asks(call);
         let own = it.threads[index].virtual_tid as u64;
         match call.number as i64 {
             libc::SYS_futex => self.futex(index, call)?,
@@ -71,8 +72,12 @@ pub(super) trait Answers: Execution {
                 self.skip(index, 0)?;
             }
             libc::SYS_set_robust_list => {
-                it.threads[index].robust_list = args[0];
-                self.skip(index, 0)?;
+                /// `struct robust_list_head`.
+                const HEAD: u64 = 24;
+                if args[1] == HEAD {
+                    it.threads[index].robust_list = args[0];
+                }
+                self.skip(index, if args[1] == HEAD { 0 } else { error(libc::EINVAL) })?;
             }
             // What we read in /proc is there only for processes that may be dumped; who may read the counter is
             // ours to say.

@@ -14,16 +14,28 @@ pub(super) enum Kind {
     ReadLock,
     /// Releases its first argument.
     Unlock,
+    /// The same of a readers-writer lock.
+    RwUnlock,
     /// Releases and acquires a mutex (second argument), acquires a condition (first argument).
     CondWait,
     /// Releases its first argument, when it is entered.
     Signal,
+    /// The same of a semaphore.
+    Post,
     /// Releases its first argument when it is entered, acquires it when it returns.
     Barrier,
     /// Acquires its first argument; whoever runs the initialiser releases it.
     Once,
     /// Waits for the thread that its first argument names.
     Join,
+    /// The same, but not for ever: it may fail for other reasons than a join without an end.
+    TryJoin,
+    /// Nobody will wait for the thread that its first argument names.
+    Detach,
+    /// Makes a synchronisation object of its first argument.
+    Init(Object),
+    /// Its first argument is a synchronisation object no longer.
+    Destroy(Object),
     /// Like [`Kind::Lock`], but of another thing than a lock (for reports).
     SemWait,
     /// Memory of the size that is the first argument.
@@ -55,6 +67,16 @@ pub(super) enum Kind {
     Ranges,
 }
 
+/// Synchronisation objects of the C library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Object {
+    Mutex,
+    RwLock,
+    Condition,
+    Barrier,
+    Semaphore,
+}
+
 /// Functions that synchronise, with a breakpoint at their entry. Those that allocate are found by [`allocation`].
 const SYNCHRONISING: [(&str, Kind); 47] = [
     ("pthread_mutex_lock", Kind::Lock),
@@ -70,7 +92,7 @@ const SYNCHRONISING: [(&str, Kind); 47] = [
     ("pthread_rwlock_timedwrlock", Kind::WriteLock),
     ("pthread_rwlock_clockrdlock", Kind::ReadLock),
     ("pthread_rwlock_clockwrlock", Kind::WriteLock),
-    ("pthread_rwlock_unlock", Kind::Unlock),
+    ("pthread_rwlock_unlock", Kind::RwUnlock),
     ("pthread_cond_wait", Kind::CondWait),
     ("pthread_cond_timedwait", Kind::CondWait),
     ("pthread_cond_clockwait", Kind::CondWait),
@@ -80,15 +102,15 @@ const SYNCHRONISING: [(&str, Kind); 47] = [
     ("pthread_once", Kind::Once),
     ("call_once", Kind::Once),
     ("pthread_join", Kind::Join),
-    ("pthread_tryjoin_np", Kind::Join),
-    ("pthread_timedjoin_np", Kind::Join),
-    ("pthread_clockjoin_np", Kind::Join),
+    ("pthread_tryjoin_np", Kind::TryJoin),
+    ("pthread_timedjoin_np", Kind::TryJoin),
+    ("pthread_clockjoin_np", Kind::TryJoin),
     ("thrd_join", Kind::Join),
     ("sem_wait", Kind::SemWait),
     ("sem_trywait", Kind::SemWait),
     ("sem_timedwait", Kind::SemWait),
     ("sem_clockwait", Kind::SemWait),
-    ("sem_post", Kind::Signal),
+    ("sem_post", Kind::Post),
     ("mtx_lock", Kind::Lock),
     ("mtx_trylock", Kind::Lock),
     ("mtx_timedlock", Kind::Lock),
@@ -103,8 +125,28 @@ const SYNCHRONISING: [(&str, Kind); 47] = [
     ("__pthread_mutex_trylock", Kind::Lock),
     ("__pthread_rwlock_rdlock", Kind::ReadLock),
     ("__pthread_rwlock_wrlock", Kind::WriteLock),
-    ("__pthread_rwlock_unlock", Kind::Unlock),
+    ("__pthread_rwlock_unlock", Kind::RwUnlock),
     ("__pthread_once", Kind::Once),
+];
+
+/// Functions that begin and end the life of what synchronises, and that threads are not scheduled at.
+const LIVES: [(&str, Kind); 16] = [
+    ("pthread_detach", Kind::Detach),
+    ("thrd_detach", Kind::Detach),
+    ("pthread_mutex_init", Kind::Init(Object::Mutex)),
+    ("pthread_mutex_destroy", Kind::Destroy(Object::Mutex)),
+    ("mtx_init", Kind::Init(Object::Mutex)),
+    ("mtx_destroy", Kind::Destroy(Object::Mutex)),
+    ("pthread_rwlock_init", Kind::Init(Object::RwLock)),
+    ("pthread_rwlock_destroy", Kind::Destroy(Object::RwLock)),
+    ("pthread_cond_init", Kind::Init(Object::Condition)),
+    ("pthread_cond_destroy", Kind::Destroy(Object::Condition)),
+    ("cnd_init", Kind::Init(Object::Condition)),
+    ("cnd_destroy", Kind::Destroy(Object::Condition)),
+    ("pthread_barrier_init", Kind::Init(Object::Barrier)),
+    ("pthread_barrier_destroy", Kind::Destroy(Object::Barrier)),
+    ("sem_init", Kind::Init(Object::Semaphore)),
+    ("sem_destroy", Kind::Destroy(Object::Semaphore)),
 ];
 
 /// What functions of allocators are called after their prefix, if they have one ([`PREFIXES`]).
@@ -213,13 +255,14 @@ pub(super) fn operator(name: &str) -> Option<Kind> {
 
 /// What a function of this name means, if it means something.
 pub(super) fn meaning(name: &str) -> Option<Kind> {
-    let synchronising = SYNCHRONISING.iter().find(|(it, _)| *it == name).map(|(_, kind)| *kind);
+    let tables = SYNCHRONISING.iter().chain(&LIVES);
+    let synchronising = tables.into_iter().find(|(it, _)| *it == name).map(|(_, kind)| *kind);
     synchronising.or_else(|| allocation(name))
 }
 
-/// Functions of the C runtime that are run under the model: they wait without the kernel's help, or are a part of
-/// what compilers generate for C++'s local statics.
-pub(super) const STEPPED: [&str; 8] = [
+/// Functions of the C and C++ runtime that are run under the model: they wait without the kernel's help, or touch atomic
+/// objects that the program's own code touches, too (the guards of local statics, reference counts, flags of barriers).
+const STEPPED: [&str; 8] = [
     "pthread_spin_init",
     "pthread_spin_lock",
     "pthread_spin_trylock",
@@ -229,6 +272,29 @@ pub(super) const STEPPED: [&str; 8] = [
     "__cxa_guard_abort",
     "pthread_spin_destroy",
 ];
+
+/// How the names of others begin, as they are mangled: functions of libstdc++ and libc++ behind what is inline.
+const STEPPED_CXX: [&str; 10] = [
+    "_ZNSt13__future_base13_State_baseV211_Make_ready",
+    "_ZN9__gnu_cxx12__atomic_addEPVii",
+    "_ZN9__gnu_cxx18__exchange_and_addEPVii",
+    "_ZNSt3__111__call_onceE",
+    "_ZNSt3__114__shared_count",
+    "_ZNSt3__119__shared_weak_count",
+    "_ZNSt3__120__libcpp_atomic_waitE",
+    "_ZNSt3__123__cxx_atomic_notify_",
+    "_ZNSt3__123__libcpp_atomic_monitorE",
+    "_ZNSt3__131__arrive_barrier_algorithm_base",
+];
+
+/// Of this function of libstdc++, the static functions behind it, too: one of them makes a future ready when its thread
+/// ends (`set_value_at_thread_exit`). In a stripped library they have no names.
+pub(super) const STEPPED_BEHIND: &str = "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv";
+
+/// Whether a function of the C or C++ runtime is run under the model.
+pub(super) fn is_stepped(name: &str) -> bool {
+    STEPPED.contains(&name) || STEPPED_CXX.iter().any(|it| name.starts_with(it))
+}
 
 /// The part of the compiler's runtime that finds the table of a function for an exception: in a static program it is among
 /// the program's own code, and sorts all tables when the first exception is thrown. It runs natively there, as the
@@ -258,7 +324,12 @@ pub(super) const FINDS_TABLES: [&str; 19] = [
 impl Kind {
     /// Whether it is a scheduling point.
     pub(super) fn synchronises(self) -> bool {
-        !self.allocates() && !matches!(self, Kind::Ranges | Kind::Unknown)
+        !self.allocates() && !self.is_of_life() && !matches!(self, Kind::Ranges | Kind::Unknown)
+    }
+
+    /// Whether it begins or ends the life of what synchronises.
+    pub(super) fn is_of_life(self) -> bool {
+        matches!(self, Kind::Detach | Kind::Init(_) | Kind::Destroy(_))
     }
 
     pub(super) fn allocates(self) -> bool {
@@ -287,12 +358,15 @@ impl Kind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Lock | Kind::WriteLock | Kind::ReadLock => "lock",
-            Kind::Unlock => "unlock",
+            Kind::Unlock | Kind::RwUnlock => "unlock",
             Kind::CondWait => "wait",
-            Kind::Signal => "signal",
+            Kind::Signal | Kind::Post => "signal",
             Kind::Barrier => "barrier",
             Kind::Once => "once",
-            Kind::Join => "join",
+            Kind::Join | Kind::TryJoin => "join",
+            Kind::Detach => "detach",
+            Kind::Init(_) => "init",
+            Kind::Destroy(_) => "destroy",
             Kind::SemWait => "sem_wait",
             Kind::Malloc
             | Kind::Mallocx
@@ -340,6 +414,8 @@ pub(super) struct Call {
     pub(super) told: Vec<Told>,
     /// Called from the program, or from the part of the runtime that is `operator new`.
     pub(super) direct: bool,
+    /// Where it was called from, once it is performed.
+    pub(super) site: Site,
     /// It is glibc's own, which keeps the size of a block before the block.
     pub(super) glibc: bool,
 }

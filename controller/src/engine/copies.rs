@@ -73,7 +73,8 @@ pub(super) fn are_harmless(files: &[proc::OpenFile]) -> bool {
             return true;
         }
         let Some(target) = file.target.to_str() else { return false };
-        target.starts_with("/memfd:") && file.fd <= 2
+        // Our own streams, in memory or without a name.
+        (target.starts_with("/memfd:") || target.ends_with(" (deleted)")) && file.fd <= 2
             || matches!(target, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom")
             || std::fs::metadata(target).is_ok_and(|data| data.is_file() || data.is_dir())
     })

@@ -1,5 +1,6 @@
 //! The end of an execution: what each thread was doing, and that no process is left.
 
+use super::busy::Busyness as _;
 use super::execution::Execution;
 use super::schedule::Schedule as _;
 use super::syscalls::name;
@@ -21,11 +22,15 @@ pub(super) trait Ending: Execution {
             (_, Some(end)) => end,
             (Ok(()), None) => return Err(EngineError::Os("an execution without an end".to_owned())),
         };
+        let spent = self.spent(&end);
+        let it = self.parts();
         let (stdout, stderr, truncated) = it.streams.collect();
         let threads = if matches!(end, End::Exited(_) | End::Abandoned) { Vec::new() } else { threads };
         let warnings = std::mem::take(&mut it.course.warnings);
+        let executes = it.course.executes.take();
         let journal = it.course.journal.take().unwrap_or_default();
-        Ok(Outcome { end, threads, stdout, stderr, truncated, warnings, journal })
+        let misuses = std::mem::take(&mut it.course.misuses.found);
+        Ok(Outcome { end, threads, stdout, stderr, truncated, warnings, executes, spent, journal, misuses })
     }
 
     /// Ends every process of this execution, and waits for their ends.
@@ -89,6 +94,7 @@ pub(super) trait Ending: Execution {
             it.machine.alone(it.threads[index].id, site);
         }
         it.course.heap.clear();
+        it.course.locks.clear();
         it.course.timers.executes();
         it.course.restarting = 0;
     }

@@ -4,10 +4,15 @@
 //! asked who goes on ([`super::schedule`]), futexes and time are emulated ([`super::futex`], [`super::answers`]), the C
 //! runtime's functions mean something to the model ([`super::library`]). That code is written once, over [`Execution`].
 
+use super::busy::Busy;
 use super::calls::Told;
+use super::joins::Lives;
 use super::journal::Journal;
+use super::locks::Locks;
+use super::misuse::Misuses;
 use super::modules::Module;
 use super::sites::{SiteTable, StackId, What};
+use super::stuck::Rounds;
 use super::thread::{Mode, Pending, Thread};
 use super::time::{Clock, mix};
 use super::timers::Timers;
@@ -18,6 +23,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::proc::Mapping;
 use std::collections::{HashMap, HashSet};
 use std::ops::DerefMut;
+use std::path::PathBuf;
 use std::time::Instant;
 use wmtrace_model::machine::Machine;
 use wmtrace_model::op::{Addr, How, Op, Place, Site, Step, ThreadId};
@@ -44,11 +50,17 @@ pub(super) struct Course {
     pub(super) turns: u64,
     /// Events, and instructions in between as far as the engine sees them.
     pub(super) steps: u64,
+    /// Where threads were, now and then.
+    pub(super) busy: Busy,
     /// How many there were at the last event, and at the last one at which there were several threads.
     pub(super) last_event: u64,
     pub(super) last_company: u64,
     /// How often threads that seem to spin for ever have been set going again.
     pub(super) second_looks: u32,
+    /// The file of the program that made the first thread.
+    pub(super) executes: Option<PathBuf>,
+    /// How often all slept, and a timer changed nothing.
+    pub(super) stuck: Rounds,
     /// Whether the program believes that it may be dumped.
     pub(super) dumpable: u64,
     /// The kernel has done something for the program: it may have woken a thread.
@@ -62,6 +74,10 @@ pub(super) struct Course {
     pub(super) deadline: Instant,
     /// Every process of it is gone.
     pub(super) reaped: bool,
+    /// Synchronisation objects of the C library, and threads that were joined or detached.
+    pub(super) locks: Locks,
+    pub(super) lives: Lives,
+    pub(super) misuses: Misuses,
 }
 
 impl Course {
@@ -75,9 +91,12 @@ impl Course {
             end: None,
             turns: 0,
             steps: 0,
+            busy: Busy::default(),
             last_event: 0,
             last_company: 0,
             second_looks: 0,
+            executes: None,
+            stuck: Rounds::default(),
             dumpable: 1,
             stirred: false,
             timers: Timers::default(),
@@ -85,6 +104,9 @@ impl Course {
             expects_signals: false,
             deadline: Instant::now() + options.timeout,
             reaped: false,
+            locks: Locks::default(),
+            lives: Lives::default(),
+            misuses: Misuses::default(),
         }
     }
 
@@ -141,6 +163,9 @@ pub(super) trait Execution: Sized {
 
     /// Where the thread is for the program: at an instruction under the model, or at the call that led elsewhere.
     fn here(&mut self, index: usize) -> (u64, StackId);
+
+    /// The registers of a thread that sleeps, as far as they decide what it does next, and its stack pointer.
+    fn registers(&mut self, index: usize) -> (Vec<u64>, u64);
 
     /// A thread goes on until it stops before an operation, sleeps, leaves or ends.
     fn advance(&mut self, index: usize) -> Result<(), EngineError>;

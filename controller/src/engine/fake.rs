@@ -115,7 +115,10 @@ impl Engine for FakeEngine<'_> {
             stderr: stderr.as_bytes().to_vec(),
             truncated: false,
             warnings: Vec::new(),
+            executes: None,
+            spent: None,
             journal,
+            misuses: Vec::new(),
         })
     }
 
@@ -172,12 +175,12 @@ impl Sites for FakeEngine<'_> {
         self.site(site).atomic
     }
 
-    fn may_be_speculative(&self, _: Site) -> bool {
+    fn may_be_compilers(&self, _: Site, _: Site) -> bool {
         false
     }
 
-    fn may_read_around(&self, _: Site) -> bool {
-        false
+    fn global(&self, _: u64) -> Option<String> {
+        None
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

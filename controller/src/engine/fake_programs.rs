@@ -4,7 +4,7 @@ use super::{EngineOptions, Program};
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
 use crate::campaign::{Campaign, Observer, Order, run};
-use crate::cli::{ExpectExit, Races};
+use crate::cli::{ExpectExit, Limits, Races};
 use crate::engine::fake::Fake;
 use crate::target::Target;
 use std::path::{Path, PathBuf};
@@ -114,9 +114,10 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             emulator: super::Emulator::default(),
             verify: false,
         },
-        rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto },
+        rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto, limits: Limits::Inconclusive },
         max_events: 1000,
         mo_insertion: true,
+        suppressions: crate::suppress::Suppressions::default(),
     }
 }
 
@@ -140,7 +141,7 @@ pub(crate) fn order(out: &Path, runs: u64) -> Order {
 pub(crate) struct Nobody;
 
 impl Observer for Nobody {
-    fn executed(&mut self, _buggy: bool) {}
+    fn executed(&mut self, _buggy: bool, _given_up: bool) {}
 }
 
 /// A campaign of the fake program.

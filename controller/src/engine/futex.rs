@@ -444,13 +444,9 @@ pub(super) trait Futexes: Execution {
     fn leave_locks(&mut self, index: usize) -> Result<(), EngineError> {
         let it = self.parts();
         let head = it.threads[index].robust_list;
-        if head == 0 {
-            return Ok(());
-        }
-        let (Some(offset), Some(pending)) = (it.memory.read_u64(head + 8), it.memory.read_u64(head + 16))
-        else {
-            return Ok(());
-        };
+        // The address is the program's: there may be nothing.
+        let field = |at: u64| head.checked_add(at).and_then(|at| it.memory.read_u64(at));
+        let (false, Some(offset), Some(pending)) = (head == 0, field(8), field(16)) else { return Ok(()) };
         let (id, own) = (it.threads[index].id, it.threads[index].virtual_tid as u32);
         let mut words = Vec::new();
         let mut entry = it.memory.read_u64(head).unwrap_or(head);
@@ -465,10 +461,12 @@ pub(super) trait Futexes: Execution {
         }
         for word in words {
             let memory = self.parts().memory;
-            let Some(value) = memory.read_u32(word).filter(|value| value & TID_MASK == own) else {
+            let held = |value: &u32| word.is_multiple_of(4) && value & TID_MASK == own;
+            let Some(value) = memory.read_u32(word).filter(held) else { continue };
+            // As for the kernel, what cannot be written is no lock.
+            if memory.write(word, &(value & WAITERS | OWNER_DIED).to_le_bytes()).is_err() {
                 continue;
-            };
-            memory.write(word, &(value & WAITERS | OWNER_DIED).to_le_bytes())?;
+            }
             let site = self.site_here(index, What::call("exit"));
             let machine = self.parts().machine;
             machine.release(id, word, site);

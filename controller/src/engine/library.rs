@@ -4,6 +4,8 @@
 use super::EngineError;
 use super::calls::{Call, Kind, Told, ranges};
 use super::execution::Execution;
+use super::joins::Joins as _;
+use super::locks::LockChecks as _;
 use super::modules::Module;
 use super::sites::What;
 use super::thread::Pending;
@@ -81,7 +83,9 @@ pub(super) trait LibraryCalls: Execution {
     fn is_internal(&mut self, index: usize, kind: Kind, ret: u64, by_itself: bool) -> bool {
         let calls = &self.parts().threads[index].calls;
         kind.allocates() && calls.iter().any(|call| call.kind.allocates())
-            || kind.synchronises() && by_itself && (self.is_library(ret) || self.is_allocator(ret))
+            || (kind.synchronises() || kind.is_of_life())
+                && by_itself
+                && (self.is_library(ret) || self.is_allocator(ret))
     }
 
     /// Whether an address is of an allocator that is not the C library's.
@@ -115,16 +119,21 @@ pub(super) trait LibraryCalls: Execution {
         if kind.synchronises() {
             self.flush(index)?;
         }
+        if let Some(call) = self.parts().threads[index].calls.last_mut() {
+            call.site = site;
+        }
+        self.check_lock(index, site);
+        self.check_join(index, site);
         let it = self.parts();
         let id = it.threads[index].id;
         match kind {
             // What a reader of a lock did, only writers wait for.
-            Kind::Unlock => {
+            Kind::Unlock | Kind::RwUnlock => {
                 let reading = &mut it.threads[index].reading;
                 let reader = reading.iter().rposition(|&lock| lock == args[0]).map(|at| reading.remove(at));
                 it.machine.release(id, reader.map_or(args[0], readers_of), site);
             }
-            Kind::Signal | Kind::Barrier => it.machine.release(id, args[0], site),
+            Kind::Signal | Kind::Post | Kind::Barrier => it.machine.release(id, args[0], site),
             Kind::CondWait => it.machine.release(id, args[1], site),
             Kind::Free => self.free(index, args[0], (ret, direct), glibc, site)?,
             Kind::Realloc if args[0] != 0 && args[1] == 0 => {
@@ -149,10 +158,12 @@ pub(super) trait LibraryCalls: Execution {
     fn leave_call(&mut self, index: usize, call: &Call, result: u64) -> Result<(), EngineError> {
         const OWNER_DIED: u32 = libc::EOWNERDEAD as u32;
         let site = self.site_here(index, What::call(call.kind.name()));
-        let it = self.parts();
-        let id = it.threads[index].id;
+        let id = self.parts().threads[index].id;
         let [first, second, third] = call.args;
         let status = result as u32;
+        self.lock_returned(index, call, status);
+        self.join_returned(index, call, status);
+        let it = self.parts();
         match call.kind {
             Kind::Lock if matches!(status, 0 | OWNER_DIED) => it.machine.acquire(id, first, site),
             Kind::WriteLock if status == 0 => {
@@ -171,7 +182,7 @@ pub(super) trait LibraryCalls: Execution {
                 it.machine.acquire(id, second, site);
             }
             Kind::Once => it.machine.acquire(id, first, site),
-            Kind::Join if status == 0 => {
+            Kind::Join | Kind::TryJoin if status == 0 => {
                 if let Some(child) = call.child {
                     self.pend(index, Pending::Join { child }, Op::Join { child }, site, 0);
                 }
@@ -198,7 +209,23 @@ pub(super) trait LibraryCalls: Execution {
             Kind::Ranges => self.tell(index, &call.told),
             _ => {}
         }
+        self.is_from_program(index, call, result, site);
         Ok(())
+    }
+
+    /// A block that the program itself has asked for: whoever uses it must know of its allocation. What a library has
+    /// allocated natively, it may also have handed over unseen.
+    fn is_from_program(&mut self, index: usize, call: &Call, result: u64, site: Site) {
+        use Kind::{Aligned, AlignedZalloc, Calloc, Malloc, Mallocx, PosixMemalign, Zalloc};
+        let it = self.parts();
+        let block = match call.kind {
+            PosixMemalign if result as u32 == 0 => it.memory.read_u64(call.args[0]).unwrap_or(0),
+            Malloc | Mallocx | Zalloc | Calloc | Aligned | AlignedZalloc => result,
+            _ => return,
+        };
+        if let Some(&len) = it.course.heap.get(&block).filter(|_| call.direct) {
+            it.machine.owned(it.threads[index].id, site, Addr(block), len);
+        }
     }
 
     fn allocated(

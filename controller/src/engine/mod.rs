@@ -4,6 +4,7 @@
 //! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
 
 mod answers;
+pub(crate) mod busy;
 mod calls;
 mod channels;
 mod copies;
@@ -17,8 +18,11 @@ pub(crate) mod fake_programs;
 mod flight;
 mod futex;
 pub(crate) mod gate;
+mod joins;
 pub(crate) mod journal;
 mod library;
+mod locks;
+pub(crate) mod misuse;
 mod modules;
 mod ringing;
 mod runtime;
@@ -27,6 +31,7 @@ mod sites;
 // It is about x86-64's instructions and registers from end to end; elsewhere its programs are refused.
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_step.rs")]
 pub(crate) mod step;
+mod stuck;
 mod syscalls;
 mod thread;
 mod time;
@@ -119,10 +124,11 @@ pub(crate) trait Sites {
     fn site(&self, site: Site) -> SiteInfo;
     /// Whether what happens there is atomic: the same as above, and quick.
     fn atomic(&self, site: Site) -> Atomic;
-    /// Whether the compiler may have made the load there where the source has none.
-    fn may_be_speculative(&self, site: Site) -> bool;
-    /// Whether the access there may be one of a bit-field: compilers read what is beside it, too.
-    fn may_read_around(&self, site: Site) -> bool;
+    /// Whether the load there, or the part of it that the access at the other site touches, may be the compiler's: the
+    /// source may not have it.
+    fn may_be_compilers(&self, site: Site, other: Site) -> bool;
+    /// The global variable at an address of the last execution, by its name in the source.
+    fn global(&self, addr: u64) -> Option<String>;
     /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
     fn modules(&self) -> Vec<ModuleInfo>;
 }
@@ -171,6 +177,15 @@ pub(crate) struct Location {
     pub(crate) inlined: bool,
 }
 
+/// A fault of the processor, as the kernel tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fault {
+    /// `si_code`: what kind of fault it is.
+    pub(crate) code: i32,
+    /// `si_addr`: what was accessed; of SIGILL and SIGFPE, the instruction.
+    pub(crate) address: u64,
+}
+
 /// How an execution ended.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum End {
@@ -181,8 +196,8 @@ pub(crate) enum End {
         signal: i32,
         /// Who was hit, if it was a thread that the machine knows.
         thread: Option<ThreadId>,
-        /// The address that a SIGSEGV or SIGBUS is about.
-        fault: Option<u64>,
+        /// What the processor says of a SIGSEGV, SIGBUS, SIGILL or SIGFPE; `None` if somebody has sent the signal.
+        fault: Option<Fault>,
     },
     /// Nobody can go on: all are blocked.
     Deadlock,
@@ -210,8 +225,14 @@ pub(crate) struct Outcome {
     pub(crate) truncated: bool,
     /// What was not supported or not under control, each once, in words.
     pub(crate) warnings: Vec<String>,
+    /// The file of the program that made the first thread, if that is known.
+    pub(crate) executes: Option<PathBuf>,
+    /// What it did with its time, if a limit has ended it.
+    pub(crate) spent: Option<busy::Spent>,
     /// What the program has observed beside its own accesses, if executions are compared.
     pub(crate) journal: journal::Journal,
+    /// What it did that nobody may do, beside what the machine has found.
+    pub(crate) misuses: Vec<misuse::Misuse>,
 }
 
 /// A thread at the end of an execution.

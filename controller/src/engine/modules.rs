@@ -17,7 +17,7 @@ use wmtrace_decoder::orders::{EmptyFence, Options, Orders};
 use wmtrace_decoder::{aarch64, x86};
 use wmtrace_model::op::ModelKind;
 
-use crate::engine::calls::{FINDS_TABLES, Kind, STEPPED, meaning, operator};
+use crate::engine::calls::{FINDS_TABLES, Kind, STEPPED_BEHIND, is_stepped, meaning, operator};
 use crate::engine::library::is_known;
 use crate::engine::runtime::{self, Native, Whose};
 use crate::engine::{EngineError, EngineOptions, ModuleInfo};
@@ -278,8 +278,7 @@ impl Binary {
             let tables = self.finds_tables().into_iter();
             return tables.map(|range| Native { range, whose: Whose::Support }).collect();
         }
-        let mut stepped: Vec<Range<u64>> = STEPPED.iter().flat_map(|name| self.extents(name)).collect();
-        stepped.sort_by_key(|range| range.start);
+        let stepped = self.stepped();
         let cut = |it: Native| {
             let parts = without(it.range, stepped.iter());
             parts.into_iter().map(move |range| Native { range, whose: it.whose })
@@ -340,6 +339,24 @@ impl Binary {
     /// The parts of a range of the file's code that are under the model, if the file is.
     pub(super) fn watched(&self, range: Range<u64>) -> Vec<Range<u64>> {
         without(range, self.native.iter().map(|it| &it.range))
+    }
+
+    /// Functions that are run under the model wherever they are, by address ([`is_stepped`]).
+    pub(super) fn stepped(&self) -> Vec<Range<u64>> {
+        let names = self.functions.keys().filter(|name| is_stepped(name));
+        let mut ranges: Vec<Range<u64>> = names.flat_map(|name| self.extents(name)).collect();
+        for behind in self.extents(STEPPED_BEHIND) {
+            let next =
+                self.functions.values().flatten().map(|&(addr, _)| addr).filter(|&it| it >= behind.end);
+            ranges.extend(next.min().map(|next| behind.start..next));
+        }
+        ranges.sort_by_key(|range| (range.start, range.end));
+        ranges.dedup_by(|next, range| {
+            let meet = next.start < range.end;
+            range.end = if meet { range.end.max(next.end) } else { range.end };
+            meet
+        });
+        ranges
     }
 
     /// Where the functions of this name are in the file.
@@ -469,11 +486,10 @@ impl Module {
         self.binary.entries.iter().map(|&(addr, kind)| (addr.wrapping_add(self.bias), kind))
     }
 
-    /// The function's extent in the process.
-    pub(super) fn extent(&self, name: &str) -> Option<(u64, u64)> {
-        let &(addr, size) = self.binary.functions.get(name)?.iter().find(|(_, size)| *size > 0)?;
-        let start = addr.wrapping_add(self.bias);
-        Some((start, start.wrapping_add(size)))
+    /// Functions that are run under the model although the file is not, in the process.
+    pub(super) fn stepped(&self) -> impl Iterator<Item = (u64, u64)> {
+        let moved = |it: Range<u64>| (it.start.wrapping_add(self.bias), it.end.wrapping_add(self.bias));
+        self.binary.stepped().into_iter().map(moved)
     }
 }
 

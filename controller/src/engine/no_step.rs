@@ -42,11 +42,11 @@ impl Sites for StepEngine {
         match *self {}
     }
 
-    fn may_be_speculative(&self, _: Site) -> bool {
+    fn may_be_compilers(&self, _: Site, _: Site) -> bool {
         match *self {}
     }
 
-    fn may_read_around(&self, _: Site) -> bool {
+    fn global(&self, _: u64) -> Option<String> {
         match *self {}
     }
 

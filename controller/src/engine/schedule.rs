@@ -1,11 +1,13 @@
 //! The loop between the machine and the threads: one execution from its beginning to its end.
 
 use super::answers::Answers as _;
+use super::busy::Busyness as _;
 use super::execution::Execution;
 use super::futex::Futexes as _;
 use super::library::LibraryCalls as _;
 use super::ringing::{Ringing as _, Still};
 use super::sites::What;
+use super::stuck::Stuckness as _;
 use super::thread::{Mode, Pending};
 use super::{End, EngineError};
 use std::time::Duration;
@@ -52,6 +54,10 @@ pub(super) trait Schedule: Execution {
             Step::Commit { at, value, .. } => return Ok(it.memory.set_value(at, value)?),
             Step::Stuck(stuck) => {
                 let still = if stuck == Stuck::Livelock { Still::Spinning } else { Still::Asleep };
+                if stuck == Stuck::Deadlock && self.is_stuck_for_good() {
+                    self.parts().course.end = Some(End::Deadlock);
+                    return Ok(());
+                }
                 if self.fire_timer(Some(still)) || self.signal_comes()? || self.looks_again(stuck) {
                     return Ok(());
                 }
@@ -133,6 +139,7 @@ pub(super) trait Schedule: Execution {
 
     /// The machine wants this thread to perform its operation.
     fn perform(&mut self, index: usize, how: How) -> Result<(), EngineError> {
+        self.notes_place(index);
         let it = self.parts();
         it.course.clock.event();
         it.course.steps += 1;

@@ -154,6 +154,8 @@ pub(super) struct SiteTable {
     /// Of each stack after the empty one: the rest of it, where the last call returns to, and how many there are.
     stacks: Vec<(StackId, u64, Place, u32)>,
     known_stacks: HashMap<(StackId, u64), StackId>,
+    /// The files in memory, as they were when the newest site came up.
+    modules: Vec<Module>,
 }
 
 impl SiteTable {
@@ -188,6 +190,9 @@ impl SiteTable {
         instruction: impl FnOnce() -> String,
     ) -> Site {
         let stack = if self.sites.len() < MOST { stack } else { StackId::default() };
+        if self.modules.len() != modules.len() {
+            self.modules = modules.to_vec();
+        }
         *self.known.entry((pc, stack, what)).or_insert_with(|| {
             self.sites.push(Entry {
                 place: Place::new(pc, modules),
@@ -204,15 +209,19 @@ impl SiteTable {
         self.sites.get(site.0 as usize).map_or(Atomic::Unsure, |entry| entry.what.atomic)
     }
 
-    /// Whether the compiler may have made the load at a site where the source has none.
-    pub(super) fn may_be_speculative(&self, site: Site) -> bool {
-        self.access(site)
-            .is_some_and(|(binary, offset, load)| load && binary.orders.may_be_speculative(offset))
-    }
-
-    /// Whether the access at a site may be one of a bit-field.
-    pub(super) fn may_read_around(&self, site: Site) -> bool {
-        self.access(site).is_some_and(|(binary, offset, _)| binary.orders.may_read_around(offset))
+    /// Whether the compiler may have made the load at a site, or the part of it that the access at the other site
+    /// touches, where the source has none: it loads early, or more than it needs.
+    pub(super) fn may_be_compilers(&self, site: Site, other: Site) -> bool {
+        let Some((binary, offset, load)) = self.access(site) else { return false };
+        let around = || {
+            let others = self.access(other).is_some_and(|(it, offset, _)| it.orders.may_read_around(offset));
+            binary.orders.may_read_around(offset) && !others
+        };
+        let more = || {
+            let same = self.access(other).filter(|(it, ..)| std::ptr::eq(*it, binary));
+            same.is_some_and(|(_, other, _)| binary.orders.may_read_more(offset, other))
+        };
+        load && (binary.orders.may_be_speculative(offset) || around() || more())
     }
 
     /// The instruction at a site, if it is a plain access; whether it is a load.
@@ -226,6 +235,13 @@ impl SiteTable {
         // A function of the C library makes its accesses for whoever calls it.
         let binary = entry.place.binary.as_deref().filter(|_| !entry.instruction.is_empty())?;
         Some((binary, entry.place.offset, load))
+    }
+
+    /// The global variable at an address.
+    pub(super) fn global(&self, addr: u64) -> Option<String> {
+        let module = self.modules.iter().find(|module| module.contains(addr))?;
+        let symbol = module.binary.image.symbol_at(module.offset(addr)).filter(|symbol| !symbol.function)?;
+        Some(wmtrace_decoder::debug::demangle(&symbol.name))
     }
 
     /// Everything that is known of a site.

@@ -93,7 +93,7 @@ pub(super) struct Thread {
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
     /// Where the fault was that it was last told of.
-    pub(super) fault: Option<u64>,
+    pub(super) fault: Option<super::Fault>,
     /// Of a futex wait: which wakes are meant for it.
     pub(super) waits_for_bits: u32,
     /// The futex word of a lock with priority inheritance that it waits for.

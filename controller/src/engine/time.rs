@@ -52,13 +52,15 @@ pub(super) struct Clock {
     now: u64,
     /// How much has happened.
     events: u64,
+    /// How often somebody has looked.
+    looks: u64,
     entropy: u64,
     sleepers: Vec<Sleeper>,
 }
 
 impl Clock {
     pub(super) fn new(entropy: u64) -> Clock {
-        Clock { now: 0, events: 0, entropy, sleepers: Vec::new() }
+        Clock { now: 0, events: 0, looks: 0, entropy, sleepers: Vec::new() }
     }
 
     /// Something has happened.
@@ -69,8 +71,14 @@ impl Clock {
 
     /// Somebody looks at the clock: it has moved since the last look.
     pub(super) fn look(&mut self) -> u64 {
+        self.looks += 1;
         self.now += 1000;
         self.now
+    }
+
+    /// How often somebody has looked.
+    pub(super) fn looks(&self) -> u64 {
+        self.looks
     }
 
     /// Somebody has waited until then.

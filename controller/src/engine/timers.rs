@@ -197,6 +197,19 @@ impl Timers {
         self.first(|timer| works || !timer.counts_work())
     }
 
+    /// Whether every one that runs by the time that passes rings again and again, and there is one.
+    pub(super) fn all_ring_again(&self) -> bool {
+        let mut running =
+            self.all.values().filter(|timer| timer.due.is_some() && !timer.counts_work()).peekable();
+        running.peek().is_some() && running.all(|timer| timer.interval > 0)
+    }
+
+    /// Whether each of those has rung since then.
+    pub(super) fn have_all_rung_since(&self, then: Now) -> bool {
+        let mut running = self.all.values().filter(|timer| timer.due.is_some() && !timer.counts_work());
+        running.all(|timer| timer.since.time > then.time)
+    }
+
     fn first(&self, wanted: impl Fn(&Timer) -> bool) -> Option<(u64, i32)> {
         let all = self.all.iter().filter(|(_, timer)| wanted(timer));
         all.filter_map(|(&key, timer)| Some((timer.due?, key))).min()

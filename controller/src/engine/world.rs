@@ -18,7 +18,7 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(input: &[u8]) -> std::io::Result<Streams> {
-        let mut stdin = launch::memory_file("stdin")?;
+        let mut stdin = launch::stream_file("stdin")?;
         stdin.write_all(input)?;
         let append = |file: File| -> std::io::Result<File> {
             nix::fcntl::fcntl(&file, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_APPEND))?;
@@ -26,8 +26,8 @@ impl Streams {
         };
         Ok(Streams {
             stdin,
-            stdout: append(launch::memory_file("stdout")?)?,
-            stderr: append(launch::memory_file("stderr")?)?,
+            stdout: append(launch::stream_file("stdout")?)?,
+            stderr: append(launch::stream_file("stderr")?)?,
         })
     }
 

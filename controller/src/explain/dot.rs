@@ -3,6 +3,7 @@
 use super::graph::Graph;
 use crate::events::{describe, sources};
 use crate::litmus::events::Location;
+use crate::text::dot_string as quoted;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use wmtrace_model::execution::{EventId, Label, Source};
@@ -14,12 +15,6 @@ pub(super) fn graph(name: &str, graph: &Graph<'_>, shown: &BTreeSet<EventId>) ->
     // Writing to a string cannot fail.
     let _ = write(&mut out, name, graph, shown);
     out
-}
-
-/// A string in DOT's quotes. Control characters have no place in a picture.
-fn quoted(text: &str) -> String {
-    let tame = text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect::<String>();
-    format!("\"{}\"", tame.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn write(out: &mut String, name: &str, graph: &Graph<'_>, shown: &BTreeSet<EventId>) -> fmt::Result {

@@ -69,12 +69,12 @@ pub(super) fn race(case: &Case<'_>) -> Option<Race> {
             })
     };
     let mut races = case.findings.iter().filter_map(race_of);
-    races.find(|race| case.bug.key.kind == Kind::Race && is_it(race))
+    races.find(|race| matches!(case.bug.key.kind, Kind::Race | Kind::AllocationRace) && is_it(race))
 }
 
 fn race_of(finding: &Finding) -> Option<Race> {
     match finding {
-        Finding::Race(race) => Some(*race),
+        Finding::Race(race) | Finding::AllocationRace(race) => Some(*race),
         Finding::UseAfterFree { .. } | Finding::Uninitialised { .. } => None,
     }
 }
@@ -99,7 +99,9 @@ impl Writer<'_> {
 
     fn race(&mut self, race: &Race) {
         let side = |access: &Access| {
+            let allocates = ["malloc", "realloc"].contains(&self.case.sites.site(access.site).op);
             let what = if access.store { "store" } else { "load" };
+            let what = if allocates { "allocation" } else { what };
             format!("the {what} of {} at {}", access.thread, events::place(self.case.sites, access.site))
         };
         let text = format!(

@@ -2,6 +2,7 @@
 
 use crate::litmus::events::{self, Row};
 use crate::litmus::human::describe;
+use crate::text::dot_string as quoted;
 use std::fmt::{self, Write as _};
 use wmtrace_model::execution::{Execution, Source};
 use wmtrace_model::litmus::program::Program;
@@ -11,20 +12,6 @@ pub(crate) fn graph(program: &Program, execution: &Execution) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_graph(&mut out, program, execution);
-    out
-}
-
-/// A string in DOT's quotes. Control characters have no place in a picture.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => out.extend(['\\', char]),
-            char if char.is_control() => out.push('\u{fffd}'),
-            char => out.push(char),
-        }
-    }
-    out.push('"');
     out
 }
 

@@ -106,7 +106,7 @@ fn run_one<S: Strategy>(
                 certify_race(execution, race).map_err(uncertified)?;
                 races.push(*race);
             }
-            Finding::UseAfterFree { .. } | Finding::Uninitialised { .. } => {
+            Finding::UseAfterFree { .. } | Finding::Uninitialised { .. } | Finding::AllocationRace(_) => {
                 return Err(wrong(format!("a litmus test allocates nothing, but: {finding:?}")));
             }
         }

@@ -7,11 +7,30 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::path::PathBuf;
 
-/// A file in memory, for what the program reads and writes.
+/// A file in memory.
 pub(crate) fn memory_file(name: &str) -> io::Result<File> {
     let fd = nix::sys::memfd::memfd_create(name, nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
     Ok(File::from(fd))
+}
+
+/// A file without a name, for what the program reads and writes: in memory, or where that is forbidden in a directory for
+/// such things.
+pub(crate) fn stream_file(name: &str) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    memory_file(name).or_else(|error| {
+        let nameless = |directory: PathBuf| {
+            let mut options = std::fs::OpenOptions::new();
+            options.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE).open(directory).ok()
+        };
+        let found = [PathBuf::from("/dev/shm"), std::env::temp_dir()].into_iter().find_map(nameless);
+        found.ok_or_else(|| {
+            io::Error::other(format!(
+                "cannot make files in memory here (memfd_create: {error}), and none without a name in /dev/shm or TMPDIR"
+            ))
+        })
+    })
 }
 
 /// The processors that this thread may use.
@@ -92,8 +111,15 @@ pub(crate) enum LaunchError {
     Fork(io::Error),
     #[error("cannot trace programs here (ptrace: {0}); is ptrace forbidden, by a container or by Yama?")]
     Trace(io::Error),
+    #[error("cannot trace programs under {0}: a program has one tracer only; run wmtrace without it")]
+    Traced(String),
     #[error("cannot watch system calls here (seccomp: {0})")]
     Filter(io::Error),
+    #[error(
+        "cannot switch off address randomisation here (personality: {0}), so that no recording would replay: a \
+         container forbids it, it seems; allow it by `docker run --security-opt seccomp=unconfined` (podman alike)"
+    )]
+    Layout(io::Error),
     #[error("cannot start the program: {0}")]
     Exec(io::Error),
     #[error("the kernel cannot load it")]
@@ -125,7 +151,10 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
         ptrace::kill(child);
         // SAFETY: our own child, which nobody else waits for.
         unsafe { libc::waitpid(child.0, std::ptr::null_mut(), libc::__WALL) };
-        return Err(LaunchError::Trace(error));
+        return Err(match tracer() {
+            Some(tracer) => LaunchError::Traced(tracer),
+            None => LaunchError::Trace(error),
+        });
     }
     // If the child is gone already, waiting tells.
     let _ = File::from(go_write).write_all(&[1]);
@@ -150,11 +179,26 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
             while is_there && let Some((tid, stop)) = ptrace::wait_any(true) {
                 is_there = !(tid == child && is_end(stop));
             }
-            let errno = i32::from_ne_bytes(errno);
-            let error = io::Error::from_raw_os_error(errno.abs());
-            Err(if errno < 0 { LaunchError::Filter(error) } else { LaunchError::Exec(error) })
+            let told = i32::from_ne_bytes(errno);
+            let error = io::Error::from_raw_os_error(told & 0xffff);
+            Err(match told >> 16 {
+                FILTER => LaunchError::Filter(error),
+                LAYOUT => LaunchError::Layout(error),
+                _ => LaunchError::Exec(error),
+            })
         }
     }
+}
+
+/// Who traces wmtrace, and with it the processes that it makes: strace, a debugger.
+fn tracer() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let pid: u32 = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?.trim().parse().ok()?;
+    let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+    (pid != 0).then(|| match name() {
+        Some(name) => format!("{} (process {pid})", name.trim()),
+        None => format!("process {pid}"),
+    })
 }
 
 fn is_end(stop: ptrace::Stop) -> bool {
@@ -202,6 +246,11 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
+/// What has failed in the child, above the error's number.
+const EXEC: i32 = 0;
+const FILTER: i32 = 1;
+const LAYOUT: i32 = 2;
+
 /// The child between fork and exec: system calls only.
 unsafe fn in_child(
     start: &Start<'_>,
@@ -213,13 +262,12 @@ unsafe fn in_child(
 ) -> ! {
     // SAFETY: system calls on memory that the parent prepared; every descriptor is open.
     unsafe {
-        // The sign says what has failed.
-        let tell = |failed: i32, sign: i32| -> ! {
-            let errno = (sign * *libc::__errno_location()).to_ne_bytes();
+        let tell = |failed: i32, what: i32| -> ! {
+            let errno = (what << 16 | *libc::__errno_location()).to_ne_bytes();
             libc::write(failed, errno.as_ptr().cast(), errno.len());
             libc::_exit(127);
         };
-        let fail = |failed: i32| -> ! { tell(failed, 1) };
+        let fail = |failed: i32| -> ! { tell(failed, EXEC) };
         // Out of the terminal's foreground group: its signals are for us.
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -235,7 +283,16 @@ unsafe fn in_child(
         if libc::chdir(start.cwd.as_ptr()) != 0 {
             fail(failed);
         }
-        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        let fixed = libc::ADDR_NO_RANDOMIZE;
+        if libc::personality(fixed as libc::c_ulong) < 0 {
+            let refused = *libc::__errno_location();
+            // Whoever has started us may have seen to it. In qemu the program's memory has its place anyway.
+            let emulated = start.gates && !cfg!(target_arch = "aarch64");
+            if !emulated && libc::personality(0xffff_ffff) & fixed == 0 {
+                *libc::__errno_location() = refused;
+                tell(failed, LAYOUT);
+            }
+        }
         if !start.gates {
             libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
         }
@@ -257,7 +314,7 @@ unsafe fn in_child(
         // Who may not install a filter otherwise has to give up privileges of programs that it executes. A traced
         // program of such a user has none anyway (`execve(2)`).
         if !install() && (libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !install()) {
-            tell(failed, -1);
+            tell(failed, FILTER);
         }
         libc::execve(start.path.as_ptr(), args.as_ptr(), env.as_ptr());
         fail(failed)

@@ -1,6 +1,7 @@
 //! The operating system: processes under ptrace, their memory and registers. All `unsafe` of the controller lives
 //! in this folder.
 
+pub(crate) mod allocator;
 pub(crate) mod calls;
 pub(crate) mod interrupt;
 pub(crate) mod launch;

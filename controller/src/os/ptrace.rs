@@ -2,6 +2,7 @@
 //! the registers of one that runs.
 
 use super::{OsError, Tid};
+use crate::engine::Fault;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use std::io;
@@ -304,10 +305,12 @@ pub(crate) fn send(process: Tid, tid: Tid, signal: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, process.0, tid.0, signal) };
 }
 
-/// The address that a fault is about.
-pub(crate) fn fault_address(info: &libc::siginfo_t) -> u64 {
+/// What a signal says of a fault of the processor; `None` if somebody has sent it.
+pub(crate) fn fault(signal: i32, info: &libc::siginfo_t) -> Option<Fault> {
+    let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
     // SAFETY: reads an integer that every signal of the processor carries; for others it is some other integer.
-    unsafe { info.si_addr() as u64 }
+    let address = unsafe { info.si_addr() as u64 };
+    (faults && info.si_code > 0).then_some(Fault { code: info.si_code, address })
 }
 
 /// The process that has sent a signal, if a process has.

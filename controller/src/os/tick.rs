@@ -21,6 +21,9 @@ pub(crate) struct Tick {
 /// How often.
 const PERIOD_NS: i64 = 20_000_000;
 
+/// The same.
+pub(crate) const PERIOD: std::time::Duration = std::time::Duration::from_nanos(PERIOD_NS as u64);
+
 impl Tick {
     /// For the calling thread.
     pub(crate) fn start() -> io::Result<Tick> {

@@ -7,6 +7,7 @@ mod tests;
 pub(crate) use noting::{Choice, Noting};
 
 use crate::bug::{Bug, Kind};
+use crate::campaign::confirm::Confirmation;
 use crate::campaign::judge::{Ended, Known, Occurrence, judge};
 use crate::campaign::setup::Setup;
 use crate::campaign::{Order, Stop};
@@ -138,6 +139,9 @@ pub(crate) fn replay<L: Launch>(
     }
     let mut warnings: Vec<String> =
         native.iter().map(|path| format!("{path} is another build than the recorded one")).collect();
+    if let Some(what) = saved.scrubbed() {
+        warnings.push(format!("the recording was scrubbed: {what} are not the recorded ones"));
+    }
     warnings.append(&mut outcome.warnings);
     if let Some(divergence) = machine.strategy().divergence() {
         if !is_the_end_of_time(&saved, &outcome, divergence) {
@@ -147,12 +151,13 @@ pub(crate) fn replay<L: Launch>(
         outcome.end = End::TimedOut;
     }
     let ended = Ended { outcome: &outcome, execution: machine.execution(), findings: machine.findings() };
-    let occurrences = judge(setup.rules, &engine, &ended, &mut Known::new())
+    let occurrences = judge(setup.rules, &setup.suppressions, &engine, &ended, &mut Known::new())
         .map_err(|defect| Refused::tool(defect.to_string()))?;
     let Some(bug) = expected(&saved, occurrences) else {
         let kind = saved.bug.kind.title();
+        let why = conditions(&saved, &native);
         return Err(Refused::tool(format!(
-            "every step was as recorded, but the {kind} has not happened again: the program is not under control"
+            "every step was as recorded, but the {kind} has not happened again: the program is not under control{why}"
         )));
     };
     let choices = machine.strategy().choices(machine.execution());
@@ -163,7 +168,7 @@ pub(crate) fn replay<L: Launch>(
 
 /// Whether the replay has only gone on, or not come as far as, where time was over.
 fn is_the_end_of_time(saved: &Saved, outcome: &Outcome, divergence: Divergence) -> bool {
-    saved.bug.kind == Kind::Timeout
+    (saved.cut || saved.bug.kind == Kind::Timeout)
         && match divergence.what {
             Difference::PastTheEnd => true,
             Difference::EndsEarly => outcome.end == End::TimedOut,
@@ -191,6 +196,9 @@ fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
         depth: saved.depth,
         detail: *found.detail?,
         recording: None,
+        places: Vec::new(),
+        confirmation: Confirmation::default(),
+        suppressed: None,
     })
 }
 
@@ -208,6 +216,12 @@ fn diverged(
         message +=
             &format!("; the last event was {}: {} {} at {}", line.id, line.thread, line.text, line.place);
     }
+    message + &conditions(saved, other_builds)
+}
+
+/// What is not as it was when the execution was recorded, for the end of a line.
+fn conditions(saved: &Saved, other_builds: &[String]) -> String {
+    let mut message = String::new();
     if let Some(path) = other_builds.first() {
         message += &format!("; {path} is another build than the recorded one");
     }
@@ -216,6 +230,9 @@ fn diverged(
             "; packages were installed or removed since ({} is another), so that libraries lie elsewhere",
             saved::LINKER_CACHE
         );
+    }
+    if let Some(what) = saved.scrubbed() {
+        message += &format!("; {what} were taken out of the recording (`wmtrace scrub`)");
     }
     if saved.wmtrace != env!("CARGO_PKG_VERSION") {
         message += &format!("; wmtrace {} has written the recording", saved.wmtrace);

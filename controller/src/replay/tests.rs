@@ -1,6 +1,8 @@
 //! Recordings of the fake engine's campaigns, replayed: every bug happens again, and nothing else is taken for it.
 
 use super::*;
+use crate::cli::Limits;
+use crate::engine::Fault;
 use crate::engine::fake::{Fake, FakeEngine};
 use crate::engine::fake_programs::{Directory, MP, MP_RIGHT, SB, SPIN, campaign, order, setup};
 use wmtrace_model::op::ModelKind;
@@ -27,7 +29,14 @@ fn every_bug_happens_again() {
             (SB, End::Exited(0)),
             (SPIN, End::Exited(0)),
             (MP_RIGHT, End::Exited(7)),
-            (MP_RIGHT, End::Killed { signal: libc::SIGSEGV, thread: None, fault: Some(0) }),
+            (
+                MP_RIGHT,
+                End::Killed {
+                    signal: libc::SIGSEGV,
+                    thread: None,
+                    fault: Some(Fault { code: 1, address: 0 }),
+                },
+            ),
             (MP_RIGHT, End::TimedOut),
             (MP_RIGHT, End::Deadlock),
         ] {
@@ -36,7 +45,11 @@ fn every_bug_happens_again() {
             if text == MP && model != ModelKind::C11 {
                 continue;
             }
-            for bug in record(&fake, &setup(model), &out) {
+            let mut setup = setup(model);
+            if end == End::TimedOut {
+                setup.rules.limits = Limits::Bug;
+            }
+            for bug in record(&fake, &setup, &out) {
                 let replayed = again(&fake, bug.recording.as_ref().unwrap());
                 let replayed = replayed.unwrap_or_else(|refused| panic!("{end:?}: {refused:?}"));
                 assert_eq!(replayed.bug.key, bug.key);

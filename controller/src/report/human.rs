@@ -4,6 +4,8 @@ use super::CampaignReport;
 use super::source::Sources;
 use crate::bug::{Bug, Kind, Where};
 use crate::campaign::Stop;
+use crate::campaign::confirm::{Confirmation, Here};
+use crate::campaign::owner::Owner;
 use crate::cli::Shown;
 use crate::engine::Location;
 use crate::text::{Printable, shell_word};
@@ -15,6 +17,8 @@ use wmtrace_model::strategy::StrategyKind;
 const FRAMES: usize = 12;
 const LINES: usize = 20;
 const EVENTS: usize = 6;
+/// Further places of one cause.
+const PLACES: usize = 8;
 
 /// The report, with a newline at its end.
 pub(super) fn report(report: &CampaignReport, shown: Shown) -> String {
@@ -33,7 +37,7 @@ struct Human {
 impl Human {
     /// One line per bug.
     fn short(&mut self, report: &CampaignReport) -> fmt::Result {
-        for bug in &report.bugs {
+        for bug in report.bugs.iter().filter(|bug| bug.counts()) {
             let (kind, message) = (bug.key.kind.name(), Printable(&bug.detail.message));
             write!(self.out, "{kind}: {message}")?;
             if let Some(path) = &bug.recording {
@@ -41,13 +45,23 @@ impl Human {
             }
             self.out.push('\n');
         }
+        if let Some((_, given_up)) = &report.inconclusive.first {
+            let (count, of) = (report.inconclusive.count, executions(report.executions));
+            writeln!(self.out, "inconclusive: {count} of {of}: {}", Printable(&given_up.why()))?;
+        }
         Ok(())
     }
 
     fn full(&mut self, report: &CampaignReport) -> fmt::Result {
-        for (number, bug) in (1..).zip(&report.bugs) {
+        for (number, bug) in (1..).zip(report.bugs.iter().filter(|bug| bug.counts())) {
             self.bug(number, bug, report)?;
             self.out.push('\n');
+        }
+        for bug in &report.bugs {
+            let Some(reason) = &bug.suppressed else { continue };
+            let (kind, count) = (bug.key.kind.title(), executions(bug.count));
+            writeln!(self.out, "Suppressed, in {count}: {kind}: {}", Printable(&bug.detail.message))?;
+            writeln!(self.out, "  because: {}\n", Printable(reason))?;
         }
         for bug in &report.possible {
             let (message, count) = (Printable(&bug.detail.message), executions(bug.count));
@@ -56,18 +70,36 @@ impl Human {
                  tell that it is none";
             writeln!(self.out, "  {why}\n")?;
         }
+        self.inconclusive(report)?;
         for warning in &report.warnings {
             writeln!(self.out, "Warning: {}", Printable(warning))?;
         }
         self.summary(report)
     }
 
+    /// Executions that were given up: no bugs, and no evidence that there is none.
+    fn inconclusive(&mut self, report: &CampaignReport) -> fmt::Result {
+        let Some((first, given_up)) = &report.inconclusive.first else { return Ok(()) };
+        let (count, of) = (report.inconclusive.count, executions(report.executions));
+        writeln!(self.out, "Inconclusive: {count} of {of}, first number {first}")?;
+        for line in [Some(given_up.why()), given_up.place(), Some(given_up.advice())].into_iter().flatten() {
+            writeln!(self.out, "  {}", Printable(&line))?;
+        }
+        self.out.push('\n');
+        Ok(())
+    }
+
     fn summary(&mut self, report: &CampaignReport) -> fmt::Result {
-        let bugs = match report.bugs.len() {
+        let suppressed = report.bugs.iter().filter(|bug| !bug.counts()).count();
+        let mut bugs = match report.bugs.len() - suppressed {
+            0 if report.shows_nothing() => "nothing conclusive".to_string(),
             0 => "no bug".to_string(),
             1 => "1 bug".to_string(),
             count => format!("{count} bugs"),
         };
+        if suppressed > 0 {
+            bugs += &format!(" ({suppressed} suppressed)");
+        }
         let how = match report.stop {
             Stop::Done => "",
             Stop::FirstBug => "; stopped at the first (--keep-going goes on)",
@@ -77,6 +109,9 @@ impl Human {
         };
         let CampaignReport { model, strategy, seed, executions: count, .. } = report;
         write!(self.out, "{}: {bugs} in {}{how}", Printable(&report.program), executions(*count))?;
+        if report.inconclusive.count > 0 {
+            write!(self.out, "; {} inconclusive", report.inconclusive.count)?;
+        }
         writeln!(
             self.out,
             "\n  {model}, {strategy}, seed {seed}; {:.1} s, {:.1} executions/s, {:.1} events each",
@@ -134,6 +169,10 @@ impl Human {
             let places = Printable(&detail.assumed.join(", ")).to_string();
             writeln!(self.out, "  evidence: orders are not known well, and taken to be strong, at {places}")?;
         }
+        self.confirmation(bug)?;
+        if !bug.places.is_empty() {
+            self.places(bug)?;
+        }
         for side in &detail.sides {
             // Whoever waits is shown with the other threads, below.
             if matches!(bug.key.kind, Kind::Deadlock | Kind::Livelock) {
@@ -167,6 +206,54 @@ impl Human {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether it is real here, and whose it is.
+    fn confirmation(&mut self, bug: &Bug) -> fmt::Result {
+        let Confirmation { replayed, here, tried } = bug.confirmation;
+        let (it, happens) = match bug.key.kind {
+            Kind::Race => ("the two accesses meet", "the two accesses did not meet"),
+            _ => ("it happens", "it did not happen"),
+        };
+        match (here, tried) {
+            (Here::Possible, 2..) => {
+                writeln!(self.out, "  on this processor: {it} (tso, execution {tried})")?;
+            }
+            (Here::Possible, _) => writeln!(self.out, "  on this processor: {it}")?,
+            (Here::NotSeen, _) => {
+                writeln!(self.out, "  on this processor: {happens} in {} under tso", executions(tried))?;
+            }
+            (Here::NotApplicable, _) => {}
+        }
+        if replayed == Some(false) {
+            writeln!(self.out, "  it did not happen again when its recording was replayed")?;
+        }
+        match bug.detail.owner {
+            Owner::Program => Ok(()),
+            Owner::Dependency => writeln!(self.out, "  in the code of a library that the program uses"),
+            Owner::Runtime => {
+                writeln!(self.out, "  in the code of the compiler's or the system's own libraries")
+            }
+        }
+    }
+
+    /// The cause, and where else it shows.
+    fn places(&mut self, bug: &Bug) -> fmt::Result {
+        let most = if self.verbose { usize::MAX } else { PLACES };
+        let (name, kind) = (bug.detail.cause.name.as_str(), bug.key.kind.name());
+        let cause = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(name);
+        writeln!(self.out, "  cause: {}", Printable(cause))?;
+        writeln!(self.out, "  it also shows in {}", plural(bug.places.len(), "other place"))?;
+        for place in bug.places.iter().take(most) {
+            let at: Vec<String> =
+                place.sides.iter().filter_map(|side| side.place().map(|at| Where(at).to_string())).collect();
+            let at = Printable(&at.join(" and ")).to_string();
+            writeln!(self.out, "    {at}, in {}", executions(place.count))?;
+        }
+        if bug.places.len() > most {
+            writeln!(self.out, "    … {} more (-v)", bug.places.len() - most)?;
+        }
+        Ok(())
     }
 
     fn stack(&mut self, stack: &[Location], blamed: usize) -> fmt::Result {

@@ -1,8 +1,9 @@
 //! The report as one JSON object: docs/OUTPUT.md says what is in it.
 
 use super::CampaignReport;
-use crate::bug::{Bug, Side};
+use crate::bug::{Bug, Further, Side, Where};
 use crate::campaign::Stop;
+use crate::campaign::limits::{GivenUp, Inconclusive};
 use crate::engine::evidence::Standing;
 use crate::engine::{Location, ThreadState};
 use crate::events::EventLine;
@@ -22,7 +23,7 @@ pub(super) fn report(report: &CampaignReport) -> Value {
     let mut warnings: Vec<Value> = report.possible.iter().map(possible_race).collect();
     warnings.extend(report.warnings.iter().map(|message| json!({"kind": "warning", "message": message})));
     let mut object = json!({
-        "schema": 1,
+        "schema": 2,
         "program": report.program,
         "args": report.args,
         "arch": report.arch,
@@ -41,6 +42,7 @@ pub(super) fn report(report: &CampaignReport) -> Value {
         "executions_per_s": rounded(report.rate()),
         "events_per_execution": rounded(report.events_each()),
         "checked": checked(report),
+        "inconclusive": inconclusive(report),
         "bugs": report.bugs.iter().map(bug).collect::<Vec<_>>(),
         "unsupported": report.unsupported,
         "warnings": warnings,
@@ -78,8 +80,16 @@ fn bug(bug: &Bug) -> Value {
         "strategy": bug.strategy.name(),
         "depth": bug.depth,
         "message": detail.message,
+        "cause": detail.cause.name,
+        "places": bug.places.iter().map(further).collect::<Vec<_>>(),
+        "suppressed": bug.suppressed.is_some(),
+        "suppressed_because": bug.suppressed,
         "recording": bug.recording.as_ref().map(|path| path.to_string_lossy()),
         "sites": detail.sides.iter().map(site).collect::<Vec<_>>(),
+        "confirmed": bug.confirmation.replayed,
+        "on_this_processor": bug.confirmation.here.name(),
+        "tried": bug.confirmation.tried,
+        "owner": detail.owner.name(),
         "certified": detail.certified,
         "evidence": if detail.assumed.is_empty() { "sure" } else { "strengthened" },
         "strengthened_at": detail.assumed,
@@ -91,6 +101,16 @@ fn bug(bug: &Bug) -> Value {
     })
 }
 
+/// Where else the cause shows.
+fn further(place: &Further) -> Value {
+    json!({
+        "message": place.message,
+        "count": place.count,
+        "first_execution": place.first_execution,
+        "sites": place.sides.iter().map(site).collect::<Vec<_>>(),
+    })
+}
+
 fn possible_race(bug: &Bug) -> Value {
     json!({
         "kind": "possible_race",
@@ -98,6 +118,29 @@ fn possible_race(bug: &Bug) -> Value {
         "count": bug.count,
         "first_execution": bug.first_execution,
         "sites": bug.detail.sides.iter().map(site).collect::<Vec<_>>(),
+    })
+}
+
+/// The executions that were given up, and what is known of the first.
+fn inconclusive(report: &CampaignReport) -> Value {
+    let Inconclusive { count, first } = &report.inconclusive;
+    let place = |given_up: &GivenUp| {
+        let at = given_up.busiest.as_ref().map(|it| &it.at);
+        json!({
+            "module": at.map(|at| &at.module),
+            "function": at.and_then(|at| at.function.as_deref()),
+            "file": at.and_then(|at| at.file.as_deref()),
+            "line": at.map(|at| at.line).filter(|line| *line > 0),
+            "place": at.map(|at| Where(at).to_string()),
+            "message": given_up.place(),
+            "option": given_up.option(),
+        })
+    };
+    json!({
+        "count": count,
+        "first_execution": first.as_ref().map(|(execution, _)| execution),
+        "why": first.as_ref().map(|(_, given_up)| given_up.why()),
+        "where": first.as_ref().map(|(_, given_up)| place(given_up)),
     })
 }
 

@@ -16,21 +16,29 @@ pub(super) fn report(report: &CampaignReport) -> Result<String, SerializeError> 
         ("seed", report.seed.to_string()),
         ("executions", report.executions.to_string()),
         ("buggy_executions", report.buggy.to_string()),
+        ("inconclusive_executions", report.inconclusive.count.to_string()),
     ];
     for (name, value) in &properties {
         suite.add_property((*name, value.as_str()));
     }
-    for bug in &report.bugs {
+    for bug in report.bugs.iter().filter(|bug| bug.counts()) {
         suite.add_test_case(case(report, bug));
     }
     let interrupted = (report.stop == Stop::Interrupted).then_some("interrupted");
-    if let Some(error) = report.error.as_deref().or(interrupted) {
+    let given_up = report.inconclusive.first.as_ref().map(|(first, given_up)| {
+        let count = report.inconclusive.count;
+        let place = given_up.place().map(|place| format!("; {place}")).unwrap_or_default();
+        let why = given_up.why();
+        format!("inconclusive: {count} of {} executions; number {first}: {why}{place}", report.executions)
+    });
+    let nothing = given_up.as_deref().filter(|_| report.shows_nothing());
+    if let Some(error) = report.error.as_deref().or(interrupted).or(nothing) {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(printable_lines(error));
         let mut case = TestCase::new("wmtrace", status);
         case.set_classname(printable_lines(&report.program));
         suite.add_test_case(case);
-    } else if report.bugs.is_empty() {
+    } else if !report.bugs.iter().any(Bug::counts) {
         let name = format!("{} executions under {}", report.executions, report.model);
         let mut case = TestCase::new(name, TestCaseStatus::success());
         case.set_classname(printable_lines(&report.program)).set_time(report.elapsed);
@@ -40,6 +48,7 @@ pub(super) fn report(report: &CampaignReport) -> Result<String, SerializeError> 
         .possible
         .iter()
         .map(|bug| bug.detail.message.as_str())
+        .chain(given_up.as_deref())
         .chain(report.warnings.iter().map(String::as_str))
         .collect();
     if !warnings.is_empty() {
@@ -62,6 +71,9 @@ fn case(report: &CampaignReport, bug: &Bug) -> TestCase {
             let function = place.function.as_deref().unwrap_or("?");
             let _ = writeln!(text, "  {function} at {}", Where(place));
         }
+    }
+    for place in &bug.places {
+        let _ = writeln!(text, "also: {}", place.message);
     }
     if let Some(path) = &bug.recording {
         let _ = writeln!(text, "wmtrace replay {}", shell_word(path.as_os_str()));

@@ -10,6 +10,7 @@ pub(crate) mod source;
 mod tests;
 
 use crate::bug::Bug;
+use crate::campaign::limits::Inconclusive;
 use crate::campaign::run::Failure;
 use crate::campaign::setup::Setup;
 use crate::campaign::{Campaign, Difference, Order, Stop};
@@ -60,6 +61,8 @@ pub(crate) struct CampaignReport {
     pub(crate) seed: u64,
     pub(crate) executions: u64,
     pub(crate) buggy: u64,
+    /// Executions that were given up.
+    pub(crate) inconclusive: Inconclusive,
     pub(crate) elapsed: Duration,
     /// Of all executions.
     pub(crate) events: u64,
@@ -130,6 +133,7 @@ impl CampaignReport {
             seed: order.seed,
             executions: 0,
             buggy: 0,
+            inconclusive: Inconclusive::default(),
             elapsed: Duration::ZERO,
             events: 0,
             bugs: Vec::new(),
@@ -150,6 +154,7 @@ impl CampaignReport {
         self.ledger = campaign.ledger;
         self.executions = campaign.executions;
         self.buggy = campaign.buggy;
+        self.inconclusive = campaign.inconclusive;
         self.events = campaign.events;
         self.bugs = campaign.bugs;
         self.possible = campaign.possible;
@@ -186,13 +191,21 @@ impl CampaignReport {
 
     /// The exit status that this means.
     pub(crate) fn exit(&self) -> Exit {
-        let found = match (self.bugs.is_empty(), self.stop) {
+        let found = match (!self.bugs.iter().any(Bug::counts), self.stop) {
             (false, _) => Exit::Bug,
             // Nobody knows what the rest would have shown.
             (true, Stop::Interrupted) => Exit::Tool,
+            (true, _) if self.shows_nothing() => Exit::Tool,
             (true, Stop::Done | Stop::FirstBug | Stop::Time | Stop::Failed) => Exit::Clean,
         };
         found.max(self.error_exit)
+    }
+
+    /// Whether every execution was given up.
+    pub(crate) fn shows_nothing(&self) -> bool {
+        self.executions > 0
+            && self.inconclusive.count == self.executions
+            && !self.bugs.iter().any(Bug::counts)
     }
 
     /// Executions in a second.

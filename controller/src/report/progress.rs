@@ -9,6 +9,7 @@ use std::time::Duration;
 pub(crate) struct Progress {
     bar: ProgressBar,
     buggy: u64,
+    given_up: u64,
 }
 
 impl Progress {
@@ -42,16 +43,21 @@ impl Progress {
             // One execution can take seconds: the clock goes on meanwhile.
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Progress { bar, buggy: 0 }
+        Progress { bar, buggy: 0, given_up: 0 }
     }
 }
 
 impl Observer for Progress {
-    fn executed(&mut self, buggy: bool) {
+    fn executed(&mut self, buggy: bool, given_up: bool) {
         self.bar.inc(1);
-        if buggy {
-            self.buggy += 1;
-            self.bar.set_message(format!("{} with bugs", self.buggy));
+        self.buggy += u64::from(buggy);
+        self.given_up += u64::from(given_up && !buggy);
+        if buggy || given_up {
+            let bugs =
+                if self.buggy == 0 { "no bug".to_owned() } else { format!("{} with bugs", self.buggy) };
+            let given_up =
+                if self.given_up == 0 { String::new() } else { format!(", {} given up", self.given_up) };
+            self.bar.set_message(bugs + &given_up);
         }
     }
 }

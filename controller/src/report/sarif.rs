@@ -20,10 +20,16 @@ pub(super) fn report(report: &CampaignReport) -> Value {
             "defaultConfiguration": {"level": "error"},
         })
     };
-    let mut results: Vec<Value> = report.bugs.iter().map(|bug| result(bug, "error")).collect();
-    results.extend(report.possible.iter().map(|bug| result(bug, "warning")));
+    let mut results: Vec<Value> = report.bugs.iter().map(|bug| result(report, bug, "error")).collect();
+    results.extend(report.possible.iter().map(|bug| result(report, bug, "warning")));
     let note = |level: &str, text: &str| json!({"level": level, "message": {"text": text}});
     let mut notes: Vec<Value> = report.warnings.iter().map(|text| note("warning", text)).collect();
+    notes.extend(report.inconclusive.first.iter().map(|(_, given_up)| {
+        let (count, why) = (report.inconclusive.count, given_up.why());
+        let place = given_up.place().map(|place| format!("; {place}")).unwrap_or_default();
+        let text = format!("inconclusive: {count} of {} executions: {why}{place}", report.executions);
+        note(if report.shows_nothing() { "error" } else { "warning" }, &text)
+    }));
     notes.extend(report.error.iter().map(|text| note("error", text)));
     json!({
         "$schema": SCHEMA,
@@ -35,7 +41,9 @@ pub(super) fn report(report: &CampaignReport) -> Value {
                 "rules": Kind::ALL.iter().map(rule).collect::<Vec<_>>(),
             }},
             "invocations": [{
-                "executionSuccessful": report.error_exit == Exit::Clean && report.stop != Stop::Interrupted,
+                "executionSuccessful": report.error_exit == Exit::Clean
+                    && report.stop != Stop::Interrupted
+                    && !report.shows_nothing(),
                 "exitCode": report.exit() as u8,
                 "toolExecutionNotifications": notes,
             }],
@@ -46,17 +54,22 @@ pub(super) fn report(report: &CampaignReport) -> Value {
                 "strategy": report.strategy,
                 "seed": report.seed,
                 "executions": report.executions,
+                "inconclusive_executions": report.inconclusive.count,
             },
         }],
     })
 }
 
-fn result(bug: &Bug, level: &str) -> Value {
+fn result(report: &CampaignReport, bug: &Bug, level: &str) -> Value {
     let detail = &bug.detail;
     let index = Kind::ALL.iter().position(|kind| *kind == bug.key.kind);
     let located: Vec<&Side> = detail.sides.iter().filter(|side| side.place().is_some()).collect();
-    let locations = located.iter().take(1).map(|side| location(side, None));
-    let related = located.iter().zip(0..).skip(1).map(|(side, id)| location(side, Some(id)));
+    let mut locations: Vec<Value> = located.iter().take(1).map(|side| location(report, side, None)).collect();
+    if locations.is_empty() {
+        // GitHub refuses the whole file for one result without a place.
+        locations.push(json!({"physicalLocation": whole(report)}));
+    }
+    let related = located.iter().zip(0..).skip(1).map(|(side, id)| location(report, side, Some(id)));
     let stacks = located.iter().map(|side| {
         let frames =
             side.stack.iter().map(|place| json!({"location": place_of(place), "module": place.module}));
@@ -66,17 +79,21 @@ fn result(bug: &Bug, level: &str) -> Value {
         Some(path) => format!("{} (wmtrace replay {})", detail.message, shell_word(path.as_os_str())),
         None => detail.message.clone(),
     };
-    json!({
+    let mut result = json!({
         "ruleId": bug.key.kind.name(),
         "ruleIndex": index,
         "level": level,
         "message": {"text": text},
-        "locations": locations.collect::<Vec<_>>(),
+        "locations": locations,
         "relatedLocations": related.collect::<Vec<_>>(),
         "stacks": stacks.collect::<Vec<_>>(),
         "occurrenceCount": bug.count.max(1),
         "partialFingerprints": {"wmtrace/v1": fingerprint(bug)},
-    })
+    });
+    if let Some(reason) = &bug.suppressed {
+        result["suppressions"] = json!([{"kind": "external", "justification": reason}]);
+    }
+    result
 }
 
 /// The same for the same bug, also in another run.
@@ -85,8 +102,20 @@ fn fingerprint(bug: &Bug) -> String {
     format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
-fn location(side: &Side, id: Option<u32>) -> Value {
+/// The program itself: where no line is known, that much is.
+fn whole(report: &CampaignReport) -> Value {
+    json!({"artifactLocation": {"uri": uri(&report.program)}, "region": {"startLine": 1}})
+}
+
+/// Where a side is. Code without lines is shown at the nearest caller that has one, or at the program.
+fn location(report: &CampaignReport, side: &Side, id: Option<u32>) -> Value {
     let mut value = side.place().map(place_of).unwrap_or_default();
+    if value["physicalLocation"]["region"].is_null() {
+        let callers = side.stack.iter().skip(side.blamed);
+        let known = callers.chain(&side.stack).find(|place| place.file.is_some() && place.line > 0);
+        value["physicalLocation"] =
+            known.map_or_else(|| whole(report), |place| place_of(place)["physicalLocation"].take());
+    }
     value["message"] = json!({"text": side.words()});
     if let Some(id) = id {
         value["id"] = json!(id);

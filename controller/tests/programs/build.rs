@@ -152,7 +152,8 @@ pub(crate) fn compile(compiler: &'static str, flags: &[&str], path: &Path, text:
     if result.exists() {
         return result;
     }
-    // Others may be compiling the same: whoever is ready takes the name, whole.
+    // Others may be compiling the same: whoever is ready first gives it the name, whole, and nobody replaces what
+    // somebody may be running.
     let unique = format!("{}-{}", std::process::id(), UNIQUE.fetch_add(1, Ordering::Relaxed));
     let partial = result.with_extension(unique);
     // Libraries come after what needs them.
@@ -162,7 +163,9 @@ pub(crate) fn compile(compiler: &'static str, flags: &[&str], path: &Path, text:
     let output = output.unwrap_or_else(|error| panic!("{compiler}: {error}; see scripts/setup tests"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{compiler} {} {}:\n{messages}", flags.join(" "), path.display());
-    std::fs::rename(&partial, &result).unwrap();
+    let named = std::fs::hard_link(&partial, &result);
+    std::fs::remove_file(&partial).unwrap();
+    assert!(named.is_ok() || result.exists(), "{}: {named:?}", result.display());
     result
 }
 

@@ -153,18 +153,19 @@ impl Report {
     pub(crate) fn read(output: &Output) -> Result<Report, String> {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let status = output.status.code();
-        if !matches!(status, Some(0 | 1)) {
-            return Err(format!("status {status:?}: {}", err.trim()));
-        }
         let last = out.lines().last().unwrap_or_default();
-        let json: Value =
-            serde_json::from_str(last).map_err(|error| format!("no JSON ({error}): {last:?}"))?;
-        let report = Report(json);
+        let json = || serde_json::from_str(last).map_err(|error| format!("no JSON ({error}): {last:?}"));
+        let report = match status {
+            Some(0 | 1) => Report(json()?),
+            // Nothing was seen to its end, and nothing went wrong.
+            Some(3) if json().is_ok_and(|json| Report(json).shows_nothing()) => return Ok(Report(json()?)),
+            _ => return Err(format!("status {status:?}: {}", err.trim())),
+        };
         let broken = report.breaks_contract();
         if !broken.is_empty() {
             return Err(format!("the report lacks {broken:?}: {last}"));
         }
-        if status != Some(i32::from(!report.bugs().is_empty())) {
+        if status != Some(i32::from(!report.bugs().is_empty())) || report.shows_nothing() {
             return Err(format!("status {status:?} with {} bugs: {last}", report.bugs().len()));
         }
         Ok(report)
@@ -189,7 +190,8 @@ impl Report {
         let mut broken: Vec<_> = words.into_iter().filter(|key| !self.0[*key].is_string()).collect();
         broken.extend(numbers.into_iter().filter(|key| !self.0[*key].is_number()));
         broken.extend(lists.into_iter().filter(|key| !self.0[*key].is_array()));
-        broken.extend((self.0["schema"] != 1).then_some("schema"));
+        broken.extend((self.0["schema"] != 2).then_some("schema"));
+        broken.extend((!self.0["inconclusive"]["count"].is_u64()).then_some("inconclusive"));
         for bug in self.0["bugs"].as_array().into_iter().flatten() {
             broken.extend(["kind", "message", "recording"].into_iter().filter(|key| !bug[*key].is_string()));
             broken.extend(
@@ -213,6 +215,16 @@ impl Report {
         self.0[key].as_u64().unwrap_or_else(|| panic!("{key}: {}", self.0[key]))
     }
 
+    /// How many executions were given up.
+    pub(crate) fn inconclusive(&self) -> u64 {
+        self.0["inconclusive"]["count"].as_u64().unwrap_or_default()
+    }
+
+    /// Every execution was given up.
+    fn shows_nothing(&self) -> bool {
+        self.bugs().is_empty() && self.inconclusive() > 0 && self.0["executions"] == self.inconclusive()
+    }
+
     pub(crate) fn value(&self) -> &Value {
         &self.0
     }
@@ -222,10 +234,10 @@ impl Report {
         directory.path.join(Path::new(self.bugs()[0]["recording"].as_str().unwrap()))
     }
 
-    /// No bug, nothing unsupported, and as many executions as were asked for.
+    /// No bug, nothing unsupported, and as many executions as were asked for, all to their ends.
     pub(crate) fn is_clean(&self, executions: u64) -> Result<(), String> {
         let clean = self.bugs().is_empty() && self.0["unsupported"].as_array().is_some_and(Vec::is_empty);
-        match clean && self.number("executions") == executions {
+        match clean && self.number("executions") == executions && self.inconclusive() == 0 {
             true => Ok(()),
             false => Err(format!("not clean in {executions} executions: {}", self.0)),
         }
@@ -242,7 +254,7 @@ mod tests {
 
     /// DESIGN's example.
     fn example() -> Value {
-        json!({"schema": 1, "program": "p", "arch": "x86_64", "engine": "step", "model": "c11", "strategy": "pctwm",
+        json!({"schema": 2, "inconclusive": {"count": 0}, "program": "p", "arch": "x86_64", "engine": "step", "model": "c11", "strategy": "pctwm",
             "depth": 1, "history": 1, "k": 20, "k_com": 14, "seed": 1, "executions": 1000, "buggy_executions": 771,
             "elapsed_s": 4.2, "executions_per_s": 238.1, "events_per_execution": 31.5,
             "bugs": [{"kind": "race", "count": 771, "first_execution": 3, "depth": 1, "message": "m", "recording": "r",
@@ -262,7 +274,7 @@ mod tests {
         assert!(report.is_clean(1000).is_err());
         read(0, &example()).expect_err("a bug and status 0");
         read(3, &example()).expect_err("a tool error");
-        for key in ["schema", "model", "executions", "bugs", "unsupported", "warnings"] {
+        for key in ["schema", "inconclusive", "model", "executions", "bugs", "unsupported", "warnings"] {
             let mut report = example();
             report.as_object_mut().unwrap().remove(key);
             read(1, &report).expect_err(key);
@@ -274,6 +286,12 @@ mod tests {
         let report = read(0, &report).unwrap();
         report.is_clean(1000).unwrap();
         report.is_clean(2000).expect_err("fewer executions than asked for");
+        let mut report = report.value().clone();
+        report["inconclusive"]["count"] = 1.into();
+        read(0, &report).unwrap().is_clean(1000).expect_err("one was given up");
+        report["inconclusive"]["count"] = 1000.into();
+        read(0, &report).expect_err("nothing is known, and status 0");
+        read(3, &report).unwrap();
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn places_of_native_code() {
 fn too_many_events() {
     let directory = Directory::new("events");
     let built = Source::named("verdicts/timeout.c").build(Variant::Buggy, crate::build::GNU_O2);
-    let report = directory.report("-n 10 --max-events 2000 --timeout 60", &built).unwrap();
+    let report = directory.report("-n 10 --max-events 2000 --timeout 60 --limits bug", &built).unwrap();
     assert_eq!(report.kinds(), ["timeout"]);
     let message = report.bugs()[0]["message"].as_str().unwrap();
     assert!(message.contains("events"), "{message}");

@@ -224,6 +224,11 @@ impl Orders<'_> {
         if !access.atomic && self.in_got(pc, access) {
             return OrderInfo::plain(Source::Isa);
         }
+        // A counter of how often code runs is the compiler's, whatever line the code is in.
+        let counts = |name: &str| COUNTERS.iter().any(|start| name.starts_with(start));
+        if addr.and_then(|addr| self.image.symbol_at(addr)).is_some_and(|symbol| counts(&symbol.name)) {
+            return self.unsure(access);
+        }
         let Some((unit, chain)) = place else {
             return self.unknown(access);
         };
@@ -232,6 +237,7 @@ impl Orders<'_> {
                 true => self.lost(access),
                 false if self.is_merged(pc, unit, chain.first().copied()) => self.unsure(access),
                 false if self.is_elsewhere_in_rust(pc) => self.unsure(access),
+                false if self.may_be_exchange(pc, access, unit, Language::Rust) => self.unsure(access),
                 false => OrderInfo::plain(Source::Dwarf),
             };
         }
@@ -250,6 +256,9 @@ impl Orders<'_> {
                     self.unsure(access)
                 }
             };
+        }
+        if self.may_be_exchange(pc, access, unit, Language::C) {
+            return if shape == Some(Shape::Atomic) { self.lost(access) } else { self.unsure(access) };
         }
         self.in_c(pc, access, &Scope { unit, node: chain[0], types, shape })
     }
@@ -287,6 +296,18 @@ impl Orders<'_> {
             let items = self.names(Language::Rust).file(&line.file);
             items.is_some_and(|items| items.is_assembly(line.line) || items.is_attribute(line.line))
         })
+    }
+
+    /// Whether a store may be what LLVM has made of an exchange whose result nobody uses. Such a store has no place in the
+    /// line table: it has that of the instruction before it.
+    fn may_be_exchange(&self, pc: u64, access: &Access, unit: &Unit, language: Language) -> bool {
+        if access.kind != AccessKind::Store || access.atomic || unit.gnu || self.on_stack_top(access) {
+            return false;
+        }
+        let Some(row) = unit.lines().at(pc).filter(|row| row.addr < pc) else { return false };
+        let mut accessed = false;
+        self.look(&[(row.addr, pc)], &mut |_, effect| accessed |= !effect.accesses.is_empty());
+        accessed && self.names(language).may_exchange_weakly()
     }
 
     /// Whether an access is the first load of a loop around a compare-and-swap, which compilers make of atomic operations
@@ -375,10 +396,13 @@ impl Orders<'_> {
         // LLVM's read-modify-writes that change nothing.
         let idle = access.kind == AccessKind::Load && self.is_idle_line(pc, scope.unit);
         let barrier = !scope.unit.gnu && self.is_no_op_on_stack(pc, access);
-        let fits = |kind: OpKind| match kind {
+        let fits = |call: &Call| match call.kind {
             OpKind::Load => access.kind == AccessKind::Load,
-            // A sequentially consistent store is an XCHG.
-            OpKind::Store => matches!(access.kind, AccessKind::Store) || access.atomic,
+            // A sequentially consistent store is an XCHG, and no other store is.
+            OpKind::Store => {
+                let strong = call.order.is_none_or(|order| order == Order::SeqCst);
+                access.kind == AccessKind::Store || access.atomic && strong
+            }
             OpKind::Rmw if access.kind == AccessKind::Load => idle,
             OpKind::Rmw | OpKind::Cas => access.atomic && !barrier,
             OpKind::Fence => false,
@@ -387,7 +411,7 @@ impl Orders<'_> {
             let here = statement.at.is_some_and(|at| call.extent.0 <= at && at < call.extent.1);
             let named = statement.at == Some(call.extent.0);
             let here = if call.kind == OpKind::Rmw { named && idle } else { here };
-            fits(call.kind)
+            fits(call)
                 && (here || access.atomic || shape == Some(Shape::Atomic))
                 && !self.is_of_another(addr, call)
         });
@@ -397,7 +421,11 @@ impl Orders<'_> {
             [first, ref others @ ..] if others.iter().all(|other| other.is_as(first)) => Some(first),
             ref several => statement.named(several),
         };
-        if let Some(call) = call {
+        let exact = |call: &Call| {
+            let here = |at: usize| call.extent.0 <= at && at < call.extent.1;
+            statement.within.is_none() && statement.at.is_some_and(here)
+        };
+        if let Some(call) = call.filter(|&call| exact(call) || !self.has_operator(&statement, scope)) {
             let sure = access.atomic || self.frame_place(pc, access).is_none();
             let info = match call.order {
                 Some(order) if sure => {
@@ -468,6 +496,18 @@ impl Orders<'_> {
         OrderInfo::plain(Source::Text)
     }
 
+    /// Whether a statement may have an operator on an `_Atomic` object beside its calls: `queue->ready = 1;`. That is
+    /// sequentially consistent (C11 6.2.6.1), whatever the calls say.
+    fn has_operator(&self, statement: &Statement, scope: &Scope<'_>) -> bool {
+        let statement = statement.clone().alone();
+        let calls = statement.calls();
+        let is_argument = |at: usize| calls.iter().any(|call| call.extent.0 <= at && at < call.extent.1);
+        let is_atomic = |(at, word): (usize, &str)| {
+            !is_argument(at) && scope.hints(self, word, &statement.text[..at]).contains(&Shape::Atomic)
+        };
+        statement.words().any(is_atomic)
+    }
+
     /// Whether a call is about another variable than the one at an address.
     fn is_of_another(&self, addr: Option<u64>, call: &Call) -> bool {
         let name = call.object.trim_matches(|c: char| c.is_whitespace() || "&()".contains(c));
@@ -514,6 +554,9 @@ impl Orders<'_> {
         }
     }
 }
+
+/// How the names of counters begin that compilers add to programs (`-fprofile-generate`, `--coverage` and their like).
+const COUNTERS: [&str; 4] = ["__gcov", "__llvm_gcov", "__llvm_prf", "__prof"];
 
 /// What a statement of C or C++ may refer to.
 struct Scope<'a> {

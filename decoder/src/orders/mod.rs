@@ -24,6 +24,7 @@ mod slots;
 mod source;
 mod speculative;
 mod strength;
+mod wide;
 
 pub use calls::AtomicCall;
 pub use info::{Assume, Atomic, EmptyFence, InsnOrders, Meant, OrderInfo, RuntimeOrder, Source, Warning};

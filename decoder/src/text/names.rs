@@ -9,10 +9,11 @@
 //! header of the system's has it. Else it may be anything: a macro of a file that is not there, or of an option (`-D`).
 
 use super::compiled::Macros;
-use super::items::{Definition, Effects, Found, Include, Items, Macro, Place, is_keyword};
+use super::items::{Definition, Effects, Found, Include, Items, Macro, Operation, Place, is_keyword};
 use super::lex::{Language, Tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
+use wmtrace_model::order::Order;
 
 /// The most files, and bytes of them, that are read of one program: beyond them, names may be anything.
 const MAX_FILES: usize = 20_000;
@@ -60,6 +61,8 @@ pub(crate) struct Names {
     undefined: HashSet<String>,
     /// The names of C's declarations that mention an atomic type.
     atomic: OnceLock<HashSet<String>>,
+    /// Whether some exchange is weak enough to become a store.
+    exchanges: OnceLock<bool>,
 }
 
 impl Names {
@@ -251,6 +254,22 @@ impl Names {
             }
         });
         names.contains(name)
+    }
+
+    /// Whether the text has, or may have, an exchange that neither acquires nor is sequentially consistent.
+    pub(crate) fn may_exchange_weakly(&self) -> bool {
+        let is_exchange = |name: &str| {
+            let name = name.strip_suffix("_explicit").or_else(|| name.strip_suffix("_n")).unwrap_or(name);
+            name == "swap" || name.ends_with("exchange") && !name.contains("compare")
+        };
+        let is_weak = |operation: &Operation<'_>| {
+            is_exchange(operation.name) && matches!(operation.order, Some(Order::Relaxed | Order::Release))
+        };
+        *self.exchanges.get_or_init(|| {
+            let in_file =
+                |items: &Arc<Items>| items.operations(0..items.tokens.code.len()).iter().any(is_weak);
+            !self.missing.is_empty() || self.files.values().any(in_file)
+        })
     }
 
     /// Finds the macros of which it is certain what they stand for: one that depends on a condition only if debug

@@ -82,6 +82,9 @@ pub enum Finding {
         /// Who freed the memory.
         freed: Access,
     },
+    /// An access to memory that an allocator had given to another thread, unordered with the allocation: the first of the
+    /// two is the allocation, of the whole block.
+    AllocationRace(Race),
     /// An atomic load read memory that was allocated and never written.
     Uninitialised {
         /// The load.

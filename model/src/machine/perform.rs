@@ -111,12 +111,20 @@ impl<S: Strategy> Machine<S> {
         chosen
     }
 
-    /// Keeps count of reads of old stores, where there was a choice.
-    fn note_stale(&mut self, thread: ThreadId, at: Place, cell: CellId, index: u32, choice: bool) {
+    /// Keeps count of reads of old stores, where there was a choice: of the store that is read, and of the one by which it is
+    /// known that the next read is no other.
+    fn note_stale(
+        &mut self,
+        thread: ThreadId,
+        at: Place,
+        cell: CellId,
+        (index, same): (u32, u32),
+        choice: bool,
+    ) {
         if choice && self.config.spin {
             let it = &self.space.cells[cell as usize];
             let old = index < it.last_index();
-            self.threads[thread.index()].stale.read(at, it.store(index).stamp, old);
+            self.threads[thread.index()].stale.read(at, it.store(same).stamp, old);
         }
     }
 
@@ -145,7 +153,7 @@ impl<S: Strategy> Machine<S> {
         let determined = !order.is_atomic() && matches!(self.model, Model::C11(_));
         let floor = if determined { last } else { self.model.floor(it, thread, order) };
         let index = floor + self.choose_read(choice, at, (last - floor) as usize + 1) as u32;
-        self.note_stale(thread, at, cell, index, floor < last);
+        self.note_stale(thread, at, cell, (index, index), floor < last);
         if index < last {
             how.read = Some(self.space.cells[cell as usize].store(index).value());
         }
@@ -241,10 +249,12 @@ impl<S: Strategy> Machine<S> {
         let count = (floor..=last).filter(|&index| fits(self, index)).count();
         let chosen = self.choose_read(choice, at, count);
         let index = (floor..=last).filter(|&index| fits(self, index)).nth(chosen).unwrap_or(last);
-        self.note_stale(thread, at, cell, index, count > 1);
+        how.succeeds = !spurious && equal(self, index);
+        // One that writes makes what it reads another store each time; what it does not see stays the same.
+        let unseen = if how.succeeds { last.min(index + 1) } else { index };
+        self.note_stale(thread, at, cell, (index, unseen), count > 1);
         let it = &self.space.cells[cell as usize];
         how.read = (index < last).then_some(it.store(index).value());
-        how.succeeds = !spurious && equal(self, index);
         if !how.succeeds {
             return Deed::Read { cell, index };
         }

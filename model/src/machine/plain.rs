@@ -142,6 +142,7 @@ impl<S: Strategy> Machine<S> {
             granule.written(mask);
         }
         let (cells, dead) = (granule.has_cells(), granule.is_freed() && must_live);
+        let owned = granule.is_owned();
         let mut race = None;
         if let Model::C11(c11) = model
             && races
@@ -153,6 +154,9 @@ impl<S: Strategy> Machine<S> {
         if race.is_some() || dead {
             let (addr, len) = Space::bytes_of(number, mask);
             self.found_in_granule(doer.access(addr, len, store, false), race, dead);
+        } else if owned {
+            let (addr, len) = Space::bytes_of(number, mask);
+            self.check_owned(doer.access(addr, len, store, false));
         }
         cells
     }
@@ -182,7 +186,7 @@ impl<S: Strategy> Machine<S> {
             if store {
                 granule.written(mask);
             }
-            let dead = granule.is_freed() && must_live;
+            let (dead, owned) = (granule.is_freed() && must_live, granule.is_owned());
             let mut race = None;
             if let Model::C11(c11) = model
                 && races
@@ -192,6 +196,9 @@ impl<S: Strategy> Machine<S> {
             if race.is_some() || dead {
                 let (addr, len) = Space::bytes_of(number, mask);
                 self.found_in_granule(doer.access(addr, len, store, true), race, dead);
+            } else if owned {
+                let (addr, len) = Space::bytes_of(number, mask);
+                self.check_owned(doer.access(addr, len, store, true));
             }
         }
         if let (true, Some(cell), Model::C11(c11)) = (races, cell, &self.model) {
@@ -241,6 +248,21 @@ impl<S: Strategy> Machine<S> {
         }
         if let Some(freed) = self.space.freed_by(addr, len).filter(|_| dead) {
             self.found(Finding::UseAfterFree { access: second, freed });
+        }
+    }
+
+    /// An access to a block: whether its thread knows that the block was allocated.
+    fn check_owned(&mut self, access: Access) {
+        let Some(allocation) = self.space.owned_at(access.addr) else { return };
+        let Model::C11(c11) = &self.model else { return };
+        if allocation.thread == access.thread || !self.config.races {
+            return;
+        }
+        let (slot, _) = c11.now(allocation.thread);
+        let when = When { slot, epoch: allocation.epoch, site: allocation.site };
+        if !c11.knower(access.thread).knows(when) {
+            let events = self.events as u32;
+            self.found(Finding::AllocationRace(Race { first: allocation, second: access, events }));
         }
     }
 
@@ -475,6 +497,14 @@ impl<S: Strategy> Machine<S> {
         self.space.set_heap(at, len, zeroed, None);
     }
 
+    /// The thread has [allocated](Machine::alloc) a block for the program: whoever touches it must know of that. c11 only.
+    pub fn owned(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
+        if self.config.races && matches!(self.model, Model::C11(_)) {
+            let doer = self.doer(thread, site);
+            self.space.set_owned(doer.access(at, in_range(at, len), true, false));
+        }
+    }
+
     /// Memory goes back to the allocator: touching it from now on is a bug, and freeing it while another
     /// thread may still be using it is a race.
     pub fn free(&mut self, thread: ThreadId, site: Site, at: Addr, len: u64) {
@@ -493,6 +523,29 @@ impl<S: Strategy> Machine<S> {
     #[must_use]
     pub fn freed_at(&self, at: Addr) -> Option<(Addr, u64)> {
         self.space.freed_at(at)
+    }
+
+    /// The engine wants to know whether anybody writes these bytes from now on, as far as the machine is told: see
+    /// [`Machine::is_marked`].
+    pub fn mark(&mut self, at: Addr, len: u64) {
+        self.space.mark(at, in_range(at, len));
+    }
+
+    /// Whether the bytes were [marked](Machine::mark), and since then have neither been written nor allocated nor freed.
+    /// False is also the answer where that is no longer known.
+    pub fn is_marked(&mut self, at: Addr, len: u64) -> bool {
+        self.space.is_marked(at, in_range(at, len))
+    }
+
+    /// Whether threads have written all of these bytes, as far as the machine is told and still knows, since they were
+    /// allocated or somebody [foreign](Machine::foreign) wrote them.
+    pub fn is_stored(&mut self, at: Addr, len: u64) -> bool {
+        self.space.is_stored(at, in_range(at, len))
+    }
+
+    /// Whether all bytes were allocated, and none of them was written since, as far as the machine is told.
+    pub fn is_fresh(&mut self, at: Addr, len: u64) -> bool {
+        (at.0..at.0 + in_range(at, len)).all(|byte| self.space.is_fresh(Addr(byte)))
     }
 
     /// Somebody outside the model's view (a library that runs natively, the kernel) has written memory, or may have.

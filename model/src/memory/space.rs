@@ -32,11 +32,25 @@ pub(crate) struct Granule {
     cell: u32,
     /// Bytes that were allocated and never written.
     fresh: u8,
+    /// Some of it may be in a block of [`Space::owned`].
+    owned: bool,
+    /// Bytes that the engine has marked, and that nobody has written since.
+    marked: u8,
+    /// Bytes that a thread has written since they became what they are.
+    stored: u8,
     freed: bool,
     pub(crate) shadow: Shadow,
 }
 
-const BLANK: Granule = Granule { cell: NO_CELL, fresh: 0, freed: false, shadow: Shadow::EMPTY };
+const BLANK: Granule = Granule {
+    cell: NO_CELL,
+    fresh: 0,
+    owned: false,
+    marked: 0,
+    stored: 0,
+    freed: false,
+    shadow: Shadow::EMPTY,
+};
 
 /// A byte that accesses of different sizes share.
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +120,13 @@ pub(crate) struct Space {
     mixed: BTreeMap<u64, MixedByte>,
     /// Heap memory whose state is not (only) in pages: start → (end, state).
     heap: BTreeMap<u64, (u64, Heap)>,
+    /// Blocks whose allocation others must know of: start → allocation.
+    owned: BTreeMap<u64, Access>,
     pub(crate) shadows: Shadows,
 }
+
+/// The most blocks of [`Space::owned`].
+const MOST_OWNED: usize = 1 << 16;
 
 impl Space {
     pub(crate) fn new(page_limit: usize) -> Space {
@@ -124,6 +143,7 @@ impl Space {
             crowds: BTreeMap::new(),
             mixed: BTreeMap::new(),
             heap: BTreeMap::new(),
+            owned: BTreeMap::new(),
             shadows: Shadows::default(),
         }
     }
@@ -142,6 +162,7 @@ impl Space {
         self.crowds.clear();
         self.mixed.clear();
         self.heap.clear();
+        self.owned.clear();
         self.shadows.clear();
     }
 
@@ -280,6 +301,50 @@ impl Space {
                 }
             }
         }
+        let owned: Vec<Access> = self.owned_in(start, end).collect();
+        for block in owned {
+            let (from, to) = (block.addr.0.max(start), (block.addr.0 + block.len).min(end));
+            for (number, _) in Space::granules(Addr(from), to - from) {
+                self.granules[(u64::from(at) * PAGE + number % PAGE) as usize].owned = true;
+            }
+        }
+    }
+
+    /// The owned blocks that share a byte with a range, from the last to the first. (Blocks do not overlap.)
+    fn owned_in(&self, start: u64, end: u64) -> impl Iterator<Item = Access> + '_ {
+        let blocks = self.owned.range(..end).rev().map(|(_, block)| *block);
+        blocks.take_while(move |block| block.addr.0 + block.len > start)
+    }
+
+    /// A block of memory that nobody may touch who does not know of its allocation.
+    pub(crate) fn set_owned(&mut self, by: Access) {
+        let (start, end) = (by.addr.0, by.addr.0 + by.len);
+        self.disown(start, end);
+        if self.owned.len() == MOST_OWNED || by.len == 0 {
+            return;
+        }
+        self.owned.insert(start, by);
+        let pages: Vec<(u64, u32)> = self.pages_in(start, end).collect();
+        for (page, at) in pages {
+            let (addr, len) = Space::part_on(page, start, end);
+            for (number, _) in Space::granules(addr, len) {
+                self.granules[(u64::from(at) * PAGE + number % PAGE) as usize].owned = true;
+            }
+        }
+    }
+
+    /// Blocks in a range are somebody else's, or are not followed any more. (Marks of granules may stay: they only say
+    /// where to look.)
+    fn disown(&mut self, start: u64, end: u64) {
+        let gone: Vec<u64> = self.owned_in(start, end).map(|block| block.addr.0).collect();
+        for start in gone {
+            self.owned.remove(&start);
+        }
+    }
+
+    /// The allocation that somebody who touches the byte must know of.
+    pub(crate) fn owned_at(&self, addr: Addr) -> Option<Access> {
+        self.owned_in(addr.0, addr.0.saturating_add(1)).next()
     }
 
     /// Removes `start..end` from the heap ranges whose state `which` accepts.
@@ -480,6 +545,30 @@ impl Space {
         self.granules[index].fresh & (1 << (at.0 % GRANULE)) != 0
     }
 
+    /// Remembers that the bytes are written from now on, if they are.
+    pub(crate) fn mark(&mut self, addr: Addr, len: u64) {
+        for (number, mask) in Space::granules(addr, len) {
+            let index = self.granule_index(number);
+            self.granules[index].marked |= mask;
+        }
+    }
+
+    /// Whether all bytes are marked, and none of them was written since.
+    pub(crate) fn is_marked(&mut self, addr: Addr, len: u64) -> bool {
+        Space::granules(addr, len).all(|(number, mask)| {
+            let index = self.granule_index(number);
+            self.granules[index].marked & mask == mask
+        })
+    }
+
+    /// Whether a thread has written all bytes since they were allocated, or written by somebody unknown.
+    pub(crate) fn is_stored(&mut self, addr: Addr, len: u64) -> bool {
+        Space::granules(addr, len).all(|(number, mask)| {
+            let index = self.granule_index(number);
+            self.granules[index].stored & mask == mask
+        })
+    }
+
     /// Takes away the mixed bytes of a range.
     pub(crate) fn remove_mixed(&mut self, start: u64, end: u64, mut gone: impl FnMut(MixedByte)) {
         while let Some((&at, &byte)) = self.mixed.range(start..end).next() {
@@ -534,6 +623,7 @@ impl Space {
         }
         let (start, end) = (addr.0, addr.0.saturating_add(len));
         self.cut_heap(start, end, |_| true);
+        self.disown(start, end);
         match freed {
             Some(by) => {
                 self.heap.insert(start, (end, Heap::Freed(by)));
@@ -550,6 +640,8 @@ impl Space {
             for (number, mask) in Space::granules(addr, len) {
                 let granule = &mut self.granules[(u64::from(at) * PAGE + number % PAGE) as usize];
                 self.shadows.drop_shadow(&mut granule.shadow);
+                granule.marked &= !mask;
+                granule.stored &= !mask;
                 // One freed byte is enough for the mark: who freed which is in `heap`.
                 granule.freed = freed.is_some() || (granule.freed && mask != u8::MAX);
                 granule.fresh =
@@ -563,6 +655,7 @@ impl Space {
     pub(crate) fn set_foreign(&mut self, addr: Addr, len: u64) {
         self.all_written(addr, len);
         let (start, end) = (addr.0, addr.0.saturating_add(len));
+        self.disown(start, end);
         let pages: Vec<(u64, u32)> = self.pages_in(start, end).collect();
         for (page, at) in pages {
             let (addr, len) = Space::part_on(page, start, end);
@@ -570,6 +663,7 @@ impl Space {
                 let granule = &mut self.granules[(u64::from(at) * PAGE + number % PAGE) as usize];
                 self.shadows.drop_shadow(&mut granule.shadow);
                 granule.written(mask);
+                granule.stored &= !mask;
             }
         }
     }
@@ -586,6 +680,10 @@ impl Granule {
         self.cell != NO_CELL
     }
 
+    pub(crate) fn is_owned(&self) -> bool {
+        self.owned
+    }
+
     pub(crate) fn is_freed(&self) -> bool {
         self.freed
     }
@@ -593,5 +691,7 @@ impl Granule {
     /// The bytes in `mask` have been written.
     pub(crate) fn written(&mut self, mask: u8) {
         self.fresh &= !mask;
+        self.marked &= !mask;
+        self.stored |= mask;
     }
 }

@@ -257,6 +257,7 @@ pub(crate) fn check(run: &Run, complete: bool) {
                 assert!(free < line && matches!(run.log[free].what, What::Free { .. }));
                 after_free.insert(access.site);
             }
+            Finding::AllocationRace(race) => panic!("no block of these runs is owned: {race:?}"),
             Finding::Uninitialised { access } => {
                 let line = reference.line(access);
                 assert!(reference.is_uninitialised(line), "{access:?} {:?}", run.log[line]);

@@ -1,7 +1,7 @@
 // Every process forks and goes on.
 // Wrong: until 200 processes exist, all of which then wait for ever; an alarm ends them should they escape. (A real bomb
 // would take the machine with it: root has no limit on processes.) Right: three processes, which end.
-// Options: --timeout 2
+// Options: --timeout 2 --limits bug
 // Expect: timeout|deadlock
 #include <stdatomic.h>
 #include <sys/mman.h>

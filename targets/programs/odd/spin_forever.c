@@ -1,6 +1,6 @@
 // A thread loops without touching memory.
 // Wrong: for ever. Right: a while.
-// Options: --timeout 2
+// Options: --timeout 2 --limits bug
 // Expect: timeout|livelock
 #include <pthread.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // A worker counts until it is told to stop; what it counts is visible, so this is work and not spinning.
 // Wrong: nobody tells it. Right: it stops by itself after a few rounds.
-// Options: --timeout 2
+// Options: --timeout 2 --limits bug
 // Expect: timeout
 #include <pthread.h>
 #include <stdatomic.h>

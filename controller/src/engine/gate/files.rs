@@ -131,7 +131,12 @@ impl Files {
         if !fits {
             return Err(EngineError::Unsupported(format!("{path}: segments that the kernel would not load")));
         }
-        let mut copy = memory_file(&format!("{NAME}{number}")).map_err(os)?;
+        let mut copy = memory_file(&format!("{NAME}{number}")).map_err(|error| {
+            EngineError::Os(format!(
+                "cannot make files in memory here (memfd_create: {error}), which programs for AArch64 need: does a \
+                 container forbid it?"
+            ))
+        })?;
         copy.write_all(&patched.bytes).map_err(os)?;
         // Nobody executes what somebody may write.
         let copy = File::open(format!("/proc/self/fd/{}", copy.as_raw_fd())).map_err(os)?;

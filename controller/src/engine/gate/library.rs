@@ -60,12 +60,24 @@ impl<S: Strategy> Run<'_, S> {
         let regs = &self.threads[index].regs;
         let (ret, sp, args) = (regs.x(30), regs.sp(), [regs.x(0), regs.x(1), regs.x(2)]);
         let direct = self.is_managed(ret) || self.is_new(ret);
-        let child = if kind == Kind::Join { self.by_handle(args[0]) } else { None };
+        let names_thread = matches!(kind, Kind::Join | Kind::TryJoin | Kind::Detach);
+        let child = if names_thread { self.by_handle(args[0]) } else { None };
         // An initialiser may throw an exception through `pthread_once`, where nobody must stand in between.
         let watched = kind != Kind::Once;
         let file = self.engine.files.gates[self.threads[index].gate].file;
         let glibc = self.engine.files.copies[file].binary.glibc;
-        let call = Call { kind, args, ret, sp, watched, child, told, direct, glibc };
+        let call = Call {
+            kind,
+            args,
+            ret,
+            sp,
+            watched,
+            child,
+            told,
+            direct,
+            site: wmtrace_model::op::Site::default(),
+            glibc,
+        };
         let to = self.engine.files.copies[file].own.returns.wrapping_add(self.biases[&file]);
         let thread = &mut self.threads[index];
         if watched {

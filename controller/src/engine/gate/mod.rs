@@ -182,12 +182,12 @@ impl Sites for GateEngine {
         self.sites.atomic(site)
     }
 
-    fn may_be_speculative(&self, site: Site) -> bool {
-        self.sites.may_be_speculative(site)
+    fn may_be_compilers(&self, site: Site, other: Site) -> bool {
+        self.sites.may_be_compilers(site, other)
     }
 
-    fn may_read_around(&self, site: Site) -> bool {
-        self.sites.may_read_around(site)
+    fn global(&self, addr: u64) -> Option<String> {
+        self.sites.global(addr)
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

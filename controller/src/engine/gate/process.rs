@@ -221,6 +221,7 @@ impl<S: Strategy> Run<'_, S> {
         self.watching = false;
         self.set_flags(false)?;
         self.threads[index].reading.clear();
+        self.course.locks.clear();
         self.course.heap.clear();
         self.shared.clear();
         Ok(())

@@ -8,7 +8,7 @@ use super::asm::{self, Va};
 use super::exclusive::{Sequence, sequence};
 use super::islands::islands;
 use super::patch::Kind;
-use crate::engine::calls::{Kind as Function, STEPPED, meaning, operator};
+use crate::engine::calls::{Kind as Function, meaning, operator};
 use crate::engine::modules::Binary;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -82,7 +82,7 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
             put(at, word, Wanted::Function(kind));
         }
     }
-    let managed = if binary.managed { None } else { Some(stepped(binary)) };
+    let managed = if binary.managed { None } else { Some(binary.stepped()) };
     let functions = image.functions();
     for code in image.code() {
         let words: Vec<u32> = code
@@ -141,11 +141,6 @@ pub(super) fn scan(binary: &Binary) -> Vec<Found> {
 fn word_at(image: &Image, at: Va) -> Option<u32> {
     let bytes = image.code_at(at)?.first_chunk::<4>()?;
     Some(u32::from_le_bytes(*bytes))
-}
-
-/// Functions of the C runtime that run under the model.
-fn stepped(binary: &Binary) -> Vec<Range<Va>> {
-    STEPPED.iter().flat_map(|name| binary.extents(name)).collect()
 }
 
 /// The LSE instruction of an outline atomic (libgcc's `lse.S`): that instruction and a return, an exclusive loop and a

@@ -37,6 +37,11 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Run::here(self, index)
     }
 
+    fn registers(&mut self, index: usize) -> (Vec<u64>, u64) {
+        let regs = &self.threads[index].regs;
+        (regs.state().collect(), regs.sp())
+    }
+
     fn advance(&mut self, index: usize) -> Result<(), EngineError> {
         Run::advance(self, index)
     }

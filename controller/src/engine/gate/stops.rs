@@ -8,7 +8,7 @@ use crate::engine::journal::{Noting as _, Observed};
 use crate::engine::ringing::Ringing as _;
 use crate::engine::sites::What;
 use crate::engine::thread::FIRST_TID;
-use crate::engine::{End, EngineError};
+use crate::engine::{End, EngineError, Fault};
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use crate::os::{Tid, proc, signals};
 use wmtrace_model::strategy::Strategy;
@@ -200,8 +200,9 @@ impl<S: Strategy> Run<'_, S> {
             thread.held.push((signal, info));
             return Ok(false);
         }
-        let fault = (faults && info.si_code > 0).then(|| ptrace::fault_address(&info));
-        self.threads[index].fault = fault.map(|at| at.wrapping_sub(self.engine.host.window().base));
+        let base = self.engine.host.window().base;
+        let fault = ptrace::fault(signal, &info);
+        self.threads[index].fault = fault.map(|it| Fault { address: it.address.wrapping_sub(base), ..it });
         if faults {
             self.threads[index].must_fault = false;
         } else {

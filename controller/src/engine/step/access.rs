@@ -65,6 +65,7 @@ impl<S: Strategy> Run<'_, S> {
                 self.memory.set_value(at, written)?;
             }
         }
+        self.check_part(index, at, site, kind != PartKind::Store);
         self.retired(id, read, written)?;
         if barrier {
             self.machine.barrier(id, site);

@@ -4,12 +4,14 @@
 use super::flow::Transfer;
 use super::modules::Module;
 use super::sea::Sea;
+use super::stacks::switches;
 use crate::engine::EngineError;
 use crate::engine::evidence::Notes;
 use std::collections::HashMap;
 use std::rc::Rc;
 use wmtrace_decoder::effect::{AccessKind, Arch, Flow, InsnEffect, Unit};
 use wmtrace_decoder::orders::{Atomic, OrderInfo};
+use wmtrace_decoder::x86::regs::RSP;
 use wmtrace_decoder::x86::{self, simple::Simple};
 use wmtrace_model::op::ModelKind;
 use wmtrace_model::order::Order;
@@ -35,6 +37,8 @@ pub(super) struct Insn {
     pub(super) asks: Option<Asks>,
     /// It is the linker's, on the way to a function of another module.
     pub(super) stub: bool,
+    /// It loads the stack pointer from somewhere.
+    pub(super) switches: bool,
     pub(super) text: String,
 }
 
@@ -117,13 +121,15 @@ impl Code {
                 self.notes.meet(place, Arch::X86_64, &orders, &before, uncertain.is_some());
             }
         }
+        let text = self.decoder.text(pc, bytes).unwrap_or_default();
         let insn = Insn {
             transfer: Transfer::of(&effect, bytes),
             simple: if effect.flow == Flow::Next && !effect.waits { simple(pc, bytes) } else { None },
             double: is_double(&effect, bytes),
             asks: asks(bytes),
             stub: module.is_some_and(|module| module.is_stub(pc)),
-            text: self.decoder.text(pc, bytes).unwrap_or_default(),
+            switches: switches(&text, effect.writes.iter().any(|reg| reg == RSP)),
+            text,
             effect,
             orders,
             fence,

@@ -24,6 +24,7 @@ impl<S: Strategy> Run<'_, S> {
         self.threads[index].jumped_to = tail.and_then(|tail| Some((tail.sp, self.memory.read_u64(tail.sp)?)));
         self.initialised(index);
         let target = self.threads[index].regs.rip;
+        self.threads[index].calls_native();
         let name = slot.and_then(|slot| self.modules.iter().find(|module| module.contains(slot))?.slot(slot));
         // In a static program there is none of the dynamic linker's.
         let name = name.or_else(|| self.modules.iter().find_map(|module| module.known_function(target)));
@@ -77,7 +78,7 @@ impl<S: Strategy> Run<'_, S> {
     }
 
     /// A call whose entry the thread is at, or about to come to with this stack pointer.
-    fn call(&self, index: usize, kind: Kind, sp: u64) -> Call {
+    pub(super) fn call(&self, index: usize, kind: Kind, sp: u64) -> Call {
         let regs = &self.threads[index].regs;
         let ret = self.memory.read_u64(sp).unwrap_or(0);
         let direct =
@@ -91,12 +92,16 @@ impl<S: Strategy> Run<'_, S> {
             child: None,
             told: Vec::new(),
             direct,
+            site: wmtrace_model::op::Site::default(),
             glibc: self.modules.iter().any(|module| module.is_glibc(regs.rip)),
         }
     }
 
     /// A breakpoint in native code: the entry of a function that we know, or where one returns to.
     pub(super) fn breakpoint(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        if self.sea.is_empty() {
+            return self.enters_alone(index, at);
+        }
         let is_told = self.is_told_size(index, at);
         self.returned(index)?;
         if self.threads[index].mode != Mode::Running || self.threads[index].regs.rip != at {
@@ -120,7 +125,7 @@ impl<S: Strategy> Run<'_, S> {
             self.sea.watch(&self.memory, call.ret)?;
             call.watched = true;
         }
-        if kind == Kind::Join {
+        if matches!(kind, Kind::Join | Kind::TryJoin | Kind::Detach) {
             call.child = self.handles.get(&call.args[0]).copied();
         }
         let object = call.args[0];

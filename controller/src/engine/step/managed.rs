@@ -50,6 +50,9 @@ impl<S: Strategy> Run<'_, S> {
         let insn = self.insn(pc)?;
         self.threads[index].last_pc = pc;
         self.course.steps += 1;
+        if insn.switches {
+            self.threads[index].switches_stack();
+        }
         if let Some(order) = insn.uncertain {
             let site = self.site(index, pc, What::assumed_fence(order), &insn);
             self.machine.maybe_fence(self.threads[index].id, order, site);
@@ -463,6 +466,7 @@ impl<S: Strategy> Run<'_, S> {
             thread.regs.rsp = sp;
             thread.frames.push(Frame { sp, before });
             thread.calls_made = after;
+            self.enters_frame(index);
         }
         if let Transfer::Return { pops } = transfer {
             let thread = &mut self.threads[index];
@@ -527,6 +531,7 @@ impl<S: Strategy> Run<'_, S> {
 
     /// Tells the machine of accesses that have been made.
     pub(super) fn tell(&mut self, index: usize, told: &[Told]) {
+        self.check_stacks(index, told);
         let id = self.threads[index].id;
         for it in told {
             let memory = &mut &self.memory;
@@ -550,7 +555,7 @@ impl<S: Strategy> Run<'_, S> {
         while count < LONGEST && code.is_empty() && !faults && self.sea.covers(end) {
             // What is wrong with the next one is found out when a thread is there.
             let Ok(insn) = self.insn(end) else { break };
-            if insn.ends_stretch() || !ahead.knows(&insn) {
+            if insn.ends_stretch() || insn.switches || !ahead.knows(&insn) {
                 break;
             }
             let more = self.accesses(index, &insn, &at(&ahead.regs, end))?;

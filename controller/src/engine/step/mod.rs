@@ -9,6 +9,7 @@
 //! Until the program makes its first thread nothing of this happens but the system calls.
 
 mod access;
+mod afterwards;
 mod ahead;
 mod children;
 mod code;
@@ -26,6 +27,7 @@ mod run;
 mod sea;
 mod server;
 mod shared;
+mod stacks;
 mod syscalls;
 mod thread;
 mod unwind;
@@ -153,12 +155,12 @@ impl Sites for StepEngine {
         self.sites.atomic(site)
     }
 
-    fn may_be_speculative(&self, site: Site) -> bool {
-        self.sites.may_be_speculative(site)
+    fn may_be_compilers(&self, site: Site, other: Site) -> bool {
+        self.sites.may_be_compilers(site, other)
     }
 
-    fn may_read_around(&self, site: Site) -> bool {
-        self.sites.may_read_around(site)
+    fn global(&self, addr: u64) -> Option<String> {
+        self.sites.global(addr)
     }
 
     fn modules(&self) -> Vec<ModuleInfo> {

@@ -75,6 +75,9 @@ impl<S: Strategy> Run<'_, S> {
             return self.let_others(index);
         }
         self.dispatch(index, stop)?;
+        if self.sea.covers(self.threads[index].regs.rip) {
+            self.threads[index].is_back();
+        }
         if stop == Stop::Signal(libc::SIGTRAP) && self.course.journal.is_some() {
             self.note_returned(index);
         }
@@ -149,9 +152,7 @@ impl<S: Strategy> Run<'_, S> {
             stopped.set_signal_info(&info)?;
         }
         let thread = &mut self.threads[index];
-        let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE);
-        // A fault of the processor, not a signal that somebody sent.
-        thread.fault = (faults && info.si_code > 0).then(|| crate::os::ptrace::fault_address(&info));
+        thread.fault = crate::os::ptrace::fault(signal, &info);
         thread.signal_info = None;
         thread.signal = signal;
         self.note(index, Observed::Signal(signal));

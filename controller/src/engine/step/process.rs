@@ -1,6 +1,7 @@
 //! Processes and threads: how they begin, what they make, and how they end.
 
-use super::calls::{Kind, STEPPED, operator};
+use super::afterwards::Kept;
+use super::calls::{Kind, operator};
 use super::modules::Module;
 use super::run::Run;
 use super::sea::Sea;
@@ -58,7 +59,9 @@ impl<S: Strategy> Run<'_, S> {
         let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
         if let Some(stack) = stack {
             // It grows downwards, by the usual limit at most.
-            self.threads[index].stack = stack.end.saturating_sub(8 << 20)..stack.end;
+            let stack = stack.end.saturating_sub(8 << 20)..stack.end;
+            self.threads[index].stack_use = Self::first_frames(&stack);
+            self.threads[index].stack = stack;
         }
         Ok(())
     }
@@ -68,7 +71,11 @@ impl<S: Strategy> Run<'_, S> {
         if !self.sea.is_empty() {
             return Ok(());
         }
+        self.release_entries()?;
         let mappings = proc::mappings(self.process);
+        if self.course.executes.is_none() {
+            self.course.executes = std::fs::read_link(format!("/proc/{}/exe", self.process)).ok();
+        }
         let begun = Instant::now();
         self.modules = self.engine.library.modules(&mappings, &self.engine.options)?;
         self.course.not_counted(begun);
@@ -76,10 +83,8 @@ impl<S: Strategy> Run<'_, S> {
             if module.binary.managed {
                 self.sea.add_module(&self.memory, &module)?;
             } else {
-                for name in STEPPED {
-                    if let Some((start, end)) = module.extent(name) {
-                        self.sea.add(&self.memory, start, end)?;
-                    }
+                for (start, end) in module.stepped() {
+                    self.sea.add(&self.memory, start, end)?;
                 }
             }
             self.allocators.extend(module.extents(|name| operator(name) == Some(Kind::Malloc)));
@@ -113,7 +118,7 @@ impl<S: Strategy> Run<'_, S> {
 
     /// What a thread is in that was not watched: the first one when the engine takes over, or the last one when it fails.
     /// Reports show it.
-    fn find_callers(&mut self, index: usize) {
+    pub(super) fn find_callers(&mut self, index: usize) {
         let callers = unwind::callers(&self.threads[index].regs, &self.modules, &self.memory);
         let modules = self.modules.clone();
         let (mut stack, mut frames) = (StackId::default(), Vec::new());
@@ -166,8 +171,12 @@ impl<S: Strategy> Run<'_, S> {
         self.machine.alone(self.threads[index].id, site);
         self.sea.drain(&self.memory)?;
         self.sea = Sea::default();
+        self.keep_entries()?;
+        // Nobody sees what becomes of the stacks of threads that have ended.
+        self.forget_stacks(0, u64::MAX);
         self.threads[index].tail = None;
         self.threads[index].reading.clear();
+        self.course.locks.clear();
         self.entries.clear();
         self.allocators.clear();
         self.course.heap.clear();
@@ -207,6 +216,7 @@ impl<S: Strategy> Run<'_, S> {
         thread.stack = stack;
         thread.dirty = true;
         let made = call.map(|call| self.clone_arguments(&call)).unwrap_or_default();
+        thread.stack_use = self.frames_of(made.stack, thread.regs.rsp);
         if made.flags & libc::CLONE_CHILD_CLEARTID as u64 != 0 {
             thread.clear_tid = made.child_tid;
         }
@@ -267,7 +277,7 @@ impl<S: Strategy> Run<'_, S> {
             self.course.children.remove(&child);
             return Ok(());
         }
-        if !self.sea.is_empty() {
+        if !self.sea.has_none() {
             // A vfork's child uses our memory until it executes something: the sea comes back after that.
             let memory = if shares_memory { None } else { Some(ProcessMemory::open(child)?) };
             self.sea.drain(memory.as_ref().unwrap_or(&self.memory))?;
@@ -344,7 +354,7 @@ impl<S: Strategy> Run<'_, S> {
         self.by_tid.clear();
         self.by_tid.insert(self.process, index);
         self.memory = ProcessMemory::open(self.process)?;
-        (self.sea, self.modules) = (Sea::default(), Vec::new());
+        (self.sea, self.modules, self.kept) = (Sea::default(), Vec::new(), Kept::default());
         self.entries.clear();
         let thread = &mut self.threads[index];
         thread.tid = self.process;

@@ -2,6 +2,7 @@
 //! machine is [`crate::engine::schedule`]'s.
 
 use super::StepEngine;
+use super::afterwards::Kept;
 use super::calls::Kind;
 use super::modules::Module;
 use super::native::Patience;
@@ -11,6 +12,7 @@ use super::thread::{FIRST_TID, Mode, Syscall, Thread};
 use super::time::Clock;
 pub(super) use super::time::mix;
 use crate::engine::answers::Answers as _;
+use crate::engine::busy::Busyness as _;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::{Course, Execution as _};
 use crate::engine::journal::{Noting as _, Observed};
@@ -64,6 +66,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) unsure: HashSet<u64>,
     /// Threads, by what the C library calls them.
     pub(super) handles: HashMap<u64, ThreadId>,
+    /// Functions that the last thread is still stopped at.
+    pub(super) kept: Kept,
     /// How long native code that others may wait for may run.
     pub(super) patience: Option<Patience>,
 }
@@ -113,6 +117,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             shared: HashSet::new(),
             unsure: HashSet::new(),
             handles: HashMap::new(),
+            kept: Kept::default(),
             patience: None,
         })
     }
@@ -157,6 +162,7 @@ impl<'e, S: Strategy> Run<'e, S> {
                 self.let_others(index)?;
                 break;
             }
+            self.notes_place(index);
             self.managed(index)?;
         }
         Ok(())
@@ -247,7 +253,9 @@ impl<'e, S: Strategy> Run<'e, S> {
         let mut interrupted = false;
         let mut since = None;
         loop {
-            match ptrace::wait_any(true) {
+            let stop = ptrace::wait_any(true);
+            self.course.busy.native += u32::from(stop.is_none());
+            match stop {
                 Some((other, stop)) if other == tid => return Ok(stop),
                 Some((other, Stop::Exec)) if other == self.process => return Ok(Stop::Exec),
                 Some((other, stop)) => self.arrives(other, stop)?,
@@ -299,7 +307,9 @@ impl<'e, S: Strategy> Run<'e, S> {
             if self.course.expects_signals && self.look_for_signals() {
                 return Ok(());
             }
-            match ptrace::wait_any(true) {
+            let stop = ptrace::wait_any(true);
+            self.course.busy.waiting += u32::from(stop.is_none());
+            match stop {
                 Some((tid, stop)) => self.arrives(tid, stop)?,
                 None if crate::os::interrupt::requested() => return Err(EngineError::Interrupted),
                 None if self.course.deadline <= Instant::now() => {

@@ -148,6 +148,11 @@ impl Sea {
         self.waters.is_empty()
     }
 
+    /// Whether there is no breakpoint at all.
+    pub(super) fn has_none(&self) -> bool {
+        self.waters.is_empty() && self.breakpoints.is_empty()
+    }
+
     /// The instruction under a breakpoint in native code, as far as no other breakpoint is in it.
     pub(super) fn under(&self, at: u64) -> Option<&[u8]> {
         self.breakpoints.get(&at).map(|breakpoint| &breakpoint.bytes[..])

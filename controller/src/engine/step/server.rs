@@ -59,6 +59,7 @@ pub(super) struct Moment {
     frames: Vec<Frame>,
     calls_made: StackId,
     clear_tid: u64,
+    robust_list: u64,
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
@@ -95,6 +96,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             frames: self.threads[index].frames.clone(),
             calls_made: self.threads[index].calls_made,
             clear_tid: self.threads[index].clear_tid,
+            robust_list: self.threads[index].robust_list,
         };
         // In a static program the instruction is under the sea; the server needs it, the copies do not.
         self.sea.expose(&self.memory, parked.rip, SYSCALL_LEN, false)?;
@@ -131,7 +133,9 @@ impl<'e, S: Strategy> Run<'e, S> {
         let id = machine.spawn(None, Site::default()).map_err(|error| EngineError::Os(error.to_string()))?;
         let mut thread = Thread::new(copy, id, super::thread::FIRST_TID, parked);
         thread.stopped = Some(Stopped::new(copy));
+        thread.stack_use = Self::first_frames(&moment.stack);
         (thread.stack, thread.clear_tid) = (moment.stack, moment.clear_tid);
+        thread.robust_list = moment.robust_list;
         (thread.frames, thread.calls_made) = (moment.frames, moment.calls_made);
         let mut run = Run::with(engine, machine, copy, thread, course)?;
         (run.sea, run.modules, run.entries) = (moment.sea, moment.modules, moment.entries);

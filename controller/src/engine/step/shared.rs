@@ -39,6 +39,13 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Run::here(self, index)
     }
 
+    fn registers(&mut self, index: usize) -> (Vec<u64>, u64) {
+        let regs = &self.threads[index].regs;
+        let kept = [regs.rbx, regs.rbp, regs.rsp, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip];
+        let given = [regs.orig_rax, regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9, regs.fs_base];
+        (kept.into_iter().chain(given).collect(), regs.rsp)
+    }
+
     fn advance(&mut self, index: usize) -> Result<(), EngineError> {
         Run::advance(self, index)
     }

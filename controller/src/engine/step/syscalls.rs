@@ -21,6 +21,8 @@ pub(super) struct CloneArguments {
     pub(super) parent_tid: u64,
     pub(super) child_tid: u64,
     pub(super) tls: u64,
+    /// The lowest byte of the new thread's stack; 0 if it is not told.
+    pub(super) stack: u64,
 }
 
 impl<S: Strategy> Run<'_, S> {
@@ -247,6 +249,7 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         }
         self.renewed(index, start, len)?;
+        self.forget_stacks(start, start.saturating_add(len));
         self.sea.forget(start, start.saturating_add(len));
         Ok(())
     }
@@ -300,9 +303,10 @@ impl<S: Strategy> Run<'_, S> {
         if call.number as i64 == libc::SYS_clone3 {
             // struct clone_args: flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls
             let word = |index: u64| self.memory.read_u64(call.args[0].wrapping_add(8 * index)).unwrap_or(0);
-            return CloneArguments { flags: word(0), child_tid: word(2), parent_tid: word(3), tls: word(7) };
+            let (child_tid, parent_tid) = (word(2), word(3));
+            return CloneArguments { flags: word(0), child_tid, parent_tid, tls: word(7), stack: word(5) };
         }
         let [flags, _, parent_tid, child_tid, tls, _] = call.args;
-        CloneArguments { flags, parent_tid, child_tid, tls }
+        CloneArguments { flags, parent_tid, child_tid, tls, stack: 0 }
     }
 }

@@ -3,6 +3,7 @@
 pub(super) use super::calls::Told;
 use super::code::Insn;
 use super::sites::StackId;
+use super::stacks::Frames;
 pub(super) use crate::engine::flight::{Part, PartKind};
 pub(super) use crate::engine::thread::{FIRST_TID, Mode, Pending, Syscall};
 use crate::engine::time::mix;
@@ -55,6 +56,7 @@ pub(super) struct Thread {
     /// The breakpoint at its program counter has been dealt with.
     pub(super) passed: Option<u64>,
     pub(super) frames: Vec<Frame>,
+    pub(super) stack_use: Frames,
     pub(super) calls_made: StackId,
     /// The last managed instruction that it ran: what a library does is done for it.
     pub(super) last_pc: u64,
@@ -104,6 +106,7 @@ impl Thread {
             looked: Vec::new(),
             passed: None,
             frames: Vec::new(),
+            stack_use: Frames::default(),
             calls_made: StackId::default(),
             last_pc: 0,
             tail: None,
