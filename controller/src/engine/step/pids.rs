@@ -3,9 +3,11 @@
 //! have their real numbers, and know the program by the same as the program itself.
 
 use super::run::Run;
+use super::syscalls::UNTRACED;
 use crate::engine::EngineError;
 use crate::engine::syscalls::{numbers, returns_number};
 use crate::engine::thread::{FIRST_TID, Mode, Syscall};
+use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{self, Regs, Resume, Stopped};
 use crate::os::{Tid, signals};
 use wmtrace_model::strategy::Strategy;
@@ -15,6 +17,24 @@ fn argument(regs: &mut Regs, index: usize) -> &mut u64 {
         0 => &mut regs.rdi,
         1 => &mut regs.rsi,
         _ => &mut regs.rdx,
+    }
+}
+
+/// What another process is about to make must not escape us. Whether its arguments in registers have changed.
+fn stays_traced(tid: Tid, call: &Syscall, regs: &mut Regs) -> Result<bool, EngineError> {
+    match call.number as i64 {
+        libc::SYS_clone if regs.rdi & UNTRACED != 0 => {
+            regs.rdi &= !UNTRACED;
+            Ok(true)
+        }
+        libc::SYS_clone3 => {
+            let memory = ProcessMemory::open(tid)?;
+            if let Some(flags) = memory.read_u64(regs.rdi).filter(|flags| flags & UNTRACED != 0) {
+                memory.write(regs.rdi, &(flags & !UNTRACED).to_le_bytes())?;
+            }
+            Ok(false)
+        }
+        _ => Ok(false),
     }
 }
 
@@ -90,7 +110,7 @@ impl<S: Strategy> Run<'_, S> {
             if let Some(journal) = &mut self.course.journal {
                 journal.child_calls(tid, call.number);
             }
-            let translated = self.translate(&call, &mut regs);
+            let translated = self.translate(&call, &mut regs) | stays_traced(tid, &call, &mut regs)?;
             if translated {
                 stopped.set_regs(&regs)?;
             }

@@ -14,6 +14,9 @@ use crate::os::ptrace::{self, Resume, Stop};
 use crate::os::{Tid, proc};
 use wmtrace_model::strategy::Strategy;
 
+/// The flag of `clone` by which a process asks that nobody traces what it makes.
+pub(super) const UNTRACED: u64 = libc::CLONE_UNTRACED as u64;
+
 /// What a thread asks `clone` for.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct CloneArguments {
@@ -48,9 +51,14 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_tgkill
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
-            libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) => {
-                self.take_control()?;
-                if self.park(index)? { self.make_thread(index, &call) } else { Ok(()) }
+            libc::SYS_clone | libc::SYS_clone3 => {
+                if self.clones_thread(&call) {
+                    self.take_control()?;
+                    if !self.park(index)? {
+                        return Ok(());
+                    }
+                }
+                self.clones(index, &call)
             }
             number => {
                 if number == libc::SYS_mremap && self.sea.covers(args[0]) {
@@ -263,14 +271,16 @@ impl<S: Strategy> Run<'_, S> {
         Ok(())
     }
 
-    /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
-    /// `ends` in `engine/futex.rs`): the kernel would do it once more, when somebody else may use that memory already.
-    fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
+    /// The kernel makes a thread or a process. Two wishes are not passed on. That a thread's number is cleared in memory
+    /// when it ends is our business alone (see `ends` in `engine/futex.rs`): the kernel would do it once more, when somebody
+    /// else may use that memory already. And nobody escapes us.
+    fn clones(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
         let flags = self.clone_arguments(call).flags;
-        let clears = libc::CLONE_CHILD_CLEARTID as u64;
-        if flags & clears != 0 {
+        let clears = if self.clones_thread(call) { libc::CLONE_CHILD_CLEARTID as u64 } else { 0 };
+        let passed = flags & !(clears | UNTRACED);
+        if passed != flags {
             self.threads[index].clone_flags = Some(flags);
-            self.set_clone_flags(index, call, flags & !clears)?;
+            self.set_clone_flags(index, call, passed)?;
         }
         self.pass(index, false)
     }
