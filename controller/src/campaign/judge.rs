@@ -18,7 +18,9 @@ use crate::events::last_of_each;
 use crate::suppress::Suppressions;
 use std::collections::BTreeSet;
 use wmtrace_decoder::orders::Atomic;
-use wmtrace_model::axioms::{Violation, certify, certify_race, possible_races};
+use wmtrace_model::axioms::{
+    Violation, certify, certify_race, is_ordered_by_longer_sequences, possible_races,
+};
 use wmtrace_model::execution::{Access, Event, Execution, Race};
 use wmtrace_model::machine::Finding;
 use wmtrace_model::op::ModelKind;
@@ -32,6 +34,9 @@ const LAST_EVENTS: usize = 24;
 
 /// Races of accesses that may be plain, of one execution.
 const MOST_POSSIBLE: usize = 16;
+
+/// What orders two accesses that C++20 alone calls a race.
+const OLD_SEQUENCE: &str = "only a release sequence of C, or of C++ before C++20,";
 
 /// What counts as a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,11 +161,14 @@ impl Judge<'_> {
 
     fn race(&mut self, race: &Race) -> Result<(), Defect> {
         let sides = [self.side(&race.first), self.side(&race.second)];
+        let formerly_none = self.is_of_cpp20(race, &sides);
         let possible = self.rules.races != Races::On
             && (sides.iter().any(|side| side.unsure)
+                || formerly_none
                 || self.is_doubtful(&race.first, &race.second)
                 || self.is_doubtful(&race.second, &race.first));
-        let message = format!("{}, {}, and nothing orders the two", at(&sides[0]), at(&sides[1]));
+        let orders = if formerly_none { OLD_SEQUENCE } else { "nothing" };
+        let message = format!("{}, {}, and {orders} orders the two", at(&sides[0]), at(&sides[1]));
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
         }
@@ -278,6 +286,15 @@ impl Judge<'_> {
     /// Whether an access is a plain load that the source may not have, or may not have of all that it reads.
     fn is_doubtful(&self, access: &Access, other: &Access) -> bool {
         !access.store && !access.atomic && self.sites.may_be_compilers(access.site, other.site)
+    }
+
+    /// Whether only C++20 calls it a race. Rust has C++20's rules.
+    fn is_of_cpp20(&self, race: &Race, sides: &[Side]) -> bool {
+        let is_rust = |side: &Side| {
+            let file = side.place().and_then(|place| place.file.as_deref());
+            file.is_some_and(|file| file.ends_with(".rs"))
+        };
+        !sides.iter().any(is_rust) && is_ordered_by_longer_sequences(self.ended.execution, race)
     }
 
     /// Where the thread is that a signal has hit.

@@ -5,7 +5,7 @@
 //! - `po ∪ rf` acyclic, which holds for every execution that [`Communication`] accepts;
 //! - the SC axiom, in [`super::sc`].
 
-use super::hb::HappensBefore;
+use super::hb::{HappensBefore, Sequences};
 use super::mo::Communication;
 use super::sc;
 use super::threads::Threads;
@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub(super) fn certify(execution: &Execution) -> Result<(), Violation> {
     let communication = Communication::of(execution)?;
     let threads = Threads::of(execution)?;
-    let hb = HappensBefore::of(execution, &communication, &threads);
+    let hb = HappensBefore::of(execution, &communication, &threads, Sequences::Short);
     coherence(&communication, &threads, &hb)?;
     sc::certify(execution, &communication, &hb)
 }

@@ -10,6 +10,10 @@
 //! to the readers of `w` that are ⊒ ACQ, and to the next fence ⊒ ACQ after those that are not. Non-atomic
 //! accesses take no part: nothing enters beside their writes, nothing leaves to their reads.
 //!
+//! C11, and C++ up to C++17, have longer release sequences ([`Sequences::Longer`]): a later store of the same thread to the
+//! same place goes on with what a release store of it has published (RC11's rule, `[W⊒REL];po|loc;[W]`, which is a little
+//! longer than the standards'). By them some races of C++20 are none.
+//!
 //! An access of several pieces has one such node for all: it passes on what any of its sources releases.
 //!
 //! All edges follow the list, so one pass gives every event its vector clock.
@@ -18,9 +22,20 @@ use super::graph::Rows;
 use super::mo::Communication;
 use super::threads::{Threads, beside, node};
 use crate::execution::{Execution, Label};
+use crate::op::Place;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+
+/// What continues a release sequence beside RMWs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sequences {
+    /// C++20: nothing.
+    Short,
+    /// C11 and C++11 to C++17: stores of the thread that began it.
+    Longer,
+}
 
 /// Happens-before as a graph over the nodes of [`threads`](super::threads).
 pub(super) struct HappensBefore<'a> {
@@ -36,6 +51,8 @@ struct Thread {
     release_fence: Option<u32>,
     /// What a fence ⊒ ACQ would receive: nodes beside writes read since the last one.
     unfenced: Vec<u32>,
+    /// Its last release store to each place, if later stores go on with it.
+    releases: BTreeMap<(u64, u8), u32>,
 }
 
 impl<'a> HappensBefore<'a> {
@@ -44,6 +61,7 @@ impl<'a> HappensBefore<'a> {
         execution: &Execution,
         communication: &Communication<'_>,
         threads: &'a Threads,
+        sequences: Sequences,
     ) -> HappensBefore<'a> {
         let mut edges = threads.asw.clone();
         let mut state = vec![Thread::default(); threads.count()];
@@ -63,11 +81,17 @@ impl<'a> HappensBefore<'a> {
                 _ => {}
             }
             match event.label {
-                Label::Store { order, .. } | Label::Rmw { order, .. } if order.is_atomic() => {
+                Label::Store { at, order, .. } | Label::Rmw { at, order, .. } if order.is_atomic() => {
                     edges.extend(released().map(|release| (release, beside(id))));
                     edges.extend(thread.release_fence.map(|fence| (node(fence), beside(id))));
+                    let Place { addr, width } = at;
                     if order.releases() {
                         edges.push((node(id), beside(id)));
+                        if sequences == Sequences::Longer {
+                            thread.releases.insert((addr.0, width), id);
+                        }
+                    } else if let Some(&head) = thread.releases.get(&(addr.0, width)) {
+                        edges.push((node(head), beside(id)));
                     }
                 }
                 Label::Fence { order } => {

@@ -33,6 +33,7 @@ pub use violation::{Coherence, Defect, NoConflict, Violation};
 use crate::execution::{EventId, Execution, Race};
 use crate::op::{ModelKind, Site};
 use alloc::vec::Vec;
+use hb::Sequences;
 
 /// Graph nodes are numbered with `u32`: up to 7 per event and 1 for each of its 16 bytes, for the SC axiom.
 const MAX_EVENTS: usize = 1 << 27;
@@ -54,7 +55,14 @@ pub fn certify(execution: &Execution) -> Result<(), Violation> {
 /// before or after what its thread acquired in the same epoch.
 pub fn certify_race(execution: &Execution, race: &Race) -> Result<(), Violation> {
     in_range(execution)?;
-    race::certify(execution, race)
+    race::certify(execution, race, Sequences::Short)
+}
+
+/// Whether a race is one by C++20's rules alone: C11, and C++ up to C++17, have longer release sequences, which order the
+/// two accesses.
+pub fn is_ordered_by_longer_sequences(execution: &Execution, race: &Race) -> bool {
+    let longer = race::certify(execution, race, Sequences::Longer);
+    in_range(execution).is_ok() && matches!(longer, Err(Violation::Ordered { .. }))
 }
 
 /// Races of accesses that may be plain, `most` at most: none of them is one if the accesses are atomic after all. Each

@@ -5,7 +5,7 @@
 //! thread's events by its epoch, which advances after every event that publishes what the thread knows: others
 //! learn of the access by the event that ends its epoch, or a later one.
 
-use super::hb::HappensBefore;
+use super::hb::{HappensBefore, Sequences};
 use super::mo::Communication;
 use super::threads::Threads;
 use super::violation::{Defect, NoConflict, Violation};
@@ -14,7 +14,7 @@ use alloc::vec;
 use core::convert::Infallible;
 
 /// Certifies a race of an execution.
-pub(super) fn certify(execution: &Execution, race: &Race) -> Result<(), Violation> {
+pub(super) fn certify(execution: &Execution, race: &Race, sequences: Sequences) -> Result<(), Violation> {
     let Race { first, second, events } = race;
     conflict(first, second).map_err(Violation::NoConflict)?;
     let events = execution.events.get(..*events as usize).ok_or(Violation::Unplaced { events: *events })?;
@@ -22,7 +22,7 @@ pub(super) fn certify(execution: &Execution, race: &Race) -> Result<(), Violatio
     let communication = Communication::of(&then)?;
     let threads = Threads::of(&then)?;
     epochs(&then, &threads)?;
-    let hb = HappensBefore::of(&then, &communication, &threads);
+    let hb = HappensBefore::of(&then, &communication, &threads, sequences);
     match publisher(&then, &threads, first, known(&then, &threads, &hb, second, first)) {
         Some(by) => Err(Violation::Ordered { before: first.thread, by, after: second.thread }),
         None => Ok(()),

@@ -6,7 +6,7 @@
 //! provided that they are plain. What other unsure accesses order stays ordered: this misses races, and accuses no data
 //! that an unsure flag protects.
 
-use super::hb::HappensBefore;
+use super::hb::{HappensBefore, Sequences};
 use super::mo::Communication;
 use super::threads::Threads;
 use super::violation::Violation;
@@ -32,7 +32,7 @@ pub(super) fn races(
     }
     let communication = Communication::of(execution)?;
     let threads = Threads::of(execution)?;
-    let hb = HappensBefore::of(execution, &communication, &threads);
+    let hb = HappensBefore::of(execution, &communication, &threads, Sequences::Short);
     // What each thread knew when it had made its last event, or when it was made.
     let mut known: Vec<Vec<u32>> = vec![Vec::new(); threads.count()];
     let mut memory: BTreeMap<u64, Last> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! Races, ordered and not. Non-atomic accesses are not in the list, unless a test says so.
 
 use super::*;
+use crate::axioms::is_ordered_by_longer_sequences;
 use crate::execution::{Access, Race};
 
 fn access(thread: u32, epoch: u32, store: bool) -> Access {
@@ -60,6 +61,25 @@ fn relaxed_accesses_order_nothing() {
     let flag = run.w(0, Y, Relaxed, 1);
     run.r(1, Y, Acquire, Store(flag));
     assert_eq!(verdict(&run, access(0, 0, true), access(1, 0, false)), Ok(()));
+}
+
+/// A relaxed store behind a release store of the same thread to the same place: C++20's race, and none of C11.
+#[test]
+fn older_standards_have_longer_release_sequences() {
+    let longer = |place, thread, head| {
+        let mut run = Run::c11();
+        run.w(0, place, head, 1);
+        let last = run.w(thread, Y, Relaxed, 2);
+        run.r(1, Y, Acquire, Store(last));
+        let (first, second) = (access(0, 0, true), access(1, 0, false));
+        assert_eq!(verdict(&run, first, second), Ok(()), "by C++20's rules");
+        let events = run.execution.events.len() as u32;
+        is_ordered_by_longer_sequences(&run.execution, &Race { first, second, events })
+    };
+    assert!(longer(Y, 0, Release));
+    assert!(!longer(Y, 0, Relaxed), "nothing is released");
+    assert!(!longer(Y, 2, Release), "a store of another thread ends it");
+    assert!(!longer(X, 0, Release), "another place");
 }
 
 #[test]
