@@ -2,7 +2,7 @@
 //! them is its own affair.
 
 use super::EngineError;
-use super::calls::{Call, Kind, Told, ranges};
+use super::calls::{Call, Kind, Object, Told, ranges};
 use super::execution::Execution;
 use super::joins::Joins as _;
 use super::locks::LockChecks as _;
@@ -182,6 +182,11 @@ pub(super) trait LibraryCalls: Execution {
                 it.machine.acquire(id, second, site);
             }
             Kind::Once => it.machine.acquire(id, first, site),
+            // The C library has waited until everybody has left it, in ways that nobody has seen: what they have looked at
+            // on their way out may be freed now.
+            Kind::Destroy(object @ (Object::Barrier | Object::Condition)) => {
+                it.machine.foreign(id, site, Addr(first), object.len());
+            }
             Kind::Join | Kind::TryJoin if status == 0 => {
                 if let Some(child) = call.child {
                     self.pend(index, Pending::Join { child }, Op::Join { child }, site, 0);

@@ -46,7 +46,7 @@ impl Locks {
 
 impl Object {
     /// The bytes that all of glibc's (and musl's) have, on both architectures.
-    const fn len(self) -> u64 {
+    pub(super) const fn len(self) -> u64 {
         match self {
             Object::Mutex => 40,
             Object::RwLock => 56,
