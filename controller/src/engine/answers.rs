@@ -4,6 +4,7 @@
 use super::execution::Execution;
 use super::futex::{Futexes as _, error};
 use super::library::LibraryCalls as _;
+use super::own_paths::OwnPaths as _;
 use super::ringing::Ringing as _;
 use super::sites::What;
 use super::syscalls::name;
@@ -126,6 +127,7 @@ pub(super) trait Answers: Execution {
                 return Ok(false);
             }
             _ => {
+                self.path_for_kernel(index, call);
                 let it = self.parts();
                 let patience = timeouts::longest(call, &|at| it.memory.read_u64(at));
                 let until = patience.map(|patience| it.course.clock.now().saturating_add(patience));
@@ -139,6 +141,7 @@ pub(super) trait Answers: Execution {
     /// The thread is back from a system call that the kernel has done. Who has waited in vain finds that the time is over:
     /// the kernel's is not the program's.
     fn has_waited(&mut self, index: usize, call: &Syscall, result: u64) {
+        self.path_for_program(index);
         let it = self.parts();
         if let Some(until) = it.threads[index].waits_until.take()
             && timeouts::is_over(call.number as i64, result)

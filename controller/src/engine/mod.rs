@@ -24,6 +24,7 @@ mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
+mod own_paths;
 mod ringing;
 mod runtime;
 mod schedule;

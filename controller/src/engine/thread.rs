@@ -108,6 +108,8 @@ pub(super) struct Thread {
     pub(super) joined: bool,
     /// The readers-writer locks that it holds for reading.
     pub(super) reading: Vec<u64>,
+    /// Where its system call has a path that was changed for the kernel, and what it was.
+    pub(super) path: Option<(u64, Vec<u8>)>,
 }
 
 impl Thread {
@@ -136,6 +138,7 @@ impl Thread {
             robust_list: 0,
             joined: false,
             reading: Vec::new(),
+            path: None,
         }
     }
 
