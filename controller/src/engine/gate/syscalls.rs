@@ -246,6 +246,9 @@ impl<S: Strategy> Run<'_, S> {
             self.name_for_program(index, &call);
         }
         let result = self.threads[index].regs.x(0);
+        if failed {
+            self.engine.private.failed(call.number as i64, result.wrapping_neg() as i32)?;
+        }
         match call.number as i64 {
             libc::SYS_clone => return Ok(()),
             libc::SYS_rt_sigaction => self.has_set_handler(index, &call, failed)?,

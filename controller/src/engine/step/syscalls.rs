@@ -154,6 +154,9 @@ impl<S: Strategy> Run<'_, S> {
         self.asked_for_thread(index, &call)?;
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
+        if failed {
+            self.engine.private.failed(call.number as i64, result.wrapping_neg() as i32)?;
+        }
         match call.number as i64 {
             // The program knows its threads by other numbers.
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) && !failed => {
