@@ -27,6 +27,7 @@ pub(crate) mod misuse;
 mod modules;
 mod places;
 mod private;
+mod refusals;
 mod ringing;
 mod runtime;
 mod schedule;

@@ -25,7 +25,7 @@ pub(super) fn of(program: &Program, mounted: &[PathBuf]) -> Vec<PathBuf> {
     let named = program.env.iter().filter(|(name, _)| VARIABLES.iter().any(|it| name == it));
     let named = named.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
     let others = named.chain(COMMON.map(PathBuf::from)).filter_map(|path| real(&path));
-    let cwd = real(&program.cwd).map(|path| widest(path, user, mounted));
+    let cwd = real(&program.cwd).map(|path| widest(&path, user, mounted));
     let mut places: Vec<PathBuf> = cwd.into_iter().chain(others).collect();
     places.sort();
     places.dedup();
@@ -54,12 +54,12 @@ fn is_own(path: &Path, user: Uid) -> bool {
 
 /// The widest directory around this one that is the user's and on the same file system: programs write beside their working
 /// directory, too. Nothing is mounted below it.
-fn widest(path: PathBuf, user: Uid, mounted: &[PathBuf]) -> PathBuf {
+fn widest(path: &Path, user: Uid, mounted: &[PathBuf]) -> PathBuf {
     let device = |path: &Path| path.metadata().ok().map(|data| data.dev());
-    let mut widest = path.clone();
+    let mut widest = path.to_owned();
     for outer in path.ancestors().skip(1) {
         let inside = |mount: &PathBuf| mount.starts_with(outer) && mount != outer;
-        let fits = can_be_private(outer) && is_own(outer, user) && device(outer) == device(&path);
+        let fits = can_be_private(outer) && is_own(outer, user) && device(outer) == device(path);
         if !fits || mounted.iter().any(inside) {
             break;
         }

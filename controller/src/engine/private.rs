@@ -5,15 +5,18 @@
 //! next execution gets a new one, and with it a program that is started anew. So who writes no files pays nothing.
 
 use super::kept::{self, Written};
-use super::{EngineError, FileOptions, Outcome, Program, places};
+use super::{EngineError, FileOptions, Outcome, Program, places, refusals};
 use crate::os::view::{self, Mount, View};
-use crate::os::{calls, interrupt, launch};
+use crate::os::{interrupt, launch};
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// Bytes that are as good as none.
+const FULL: u64 = 1 << 20;
 
 /// The most of a command's output that is shown.
 const MOST_SAID: usize = 2000;
@@ -119,12 +122,8 @@ impl Private {
     /// The execution is over, and every process of it is gone.
     pub(super) fn ended(&mut self, outcome: Result<Outcome, EngineError>) -> Result<Outcome, EngineError> {
         let mut outcome = outcome?;
-        let full = match self.view() {
-            Some(view) => view::room(&view.layers).is_ok_and(|(bytes, files)| bytes == 0 || files == 0),
-            None => false,
-        };
-        if full {
-            return Err(no_room());
+        if self.is_full() {
+            return Err(refusals::no_room());
         }
         if let Some(command) = self.options.cleanup.clone() {
             // The command may take away what the execution has written.
@@ -171,18 +170,17 @@ impl Private {
         }
     }
 
-    /// The system call has failed. If it was for want of what the user's own files would not have lacked, the execution
-    /// is not what it would have been.
-    pub(super) fn failed(&self, number: i64, error: i32) -> Result<(), EngineError> {
-        match (error, self.view()) {
-            (libc::ENOSPC, Some(_)) if names_file(number) => Err(no_room()),
-            (libc::EOVERFLOW, Some(_)) if names_file(number) => Err(EngineError::Os(
-                "the program changes a file of another user, of which wmtrace cannot make a private copy; \
-                 --shared-files does without"
-                    .to_owned(),
-            )),
-            _ => Ok(()),
-        }
+    /// Whether there is no more room for what is written.
+    pub(super) fn is_full(&self) -> bool {
+        let room = self.view().and_then(|view| view::room(&view.layers).ok());
+        room.is_some_and(|(bytes, files)| bytes < FULL || files == 0)
+    }
+
+    /// The private directory that a file is in.
+    pub(super) fn place(&self, file: &Path) -> Option<&Path> {
+        let own = self.view.as_ref()?;
+        let number = own.places.iter().rposition(|place| file.starts_with(place))?;
+        (!own.view.refused.contains(&number)).then_some(own.places[number].as_path())
     }
 
     fn make(&mut self) -> std::io::Result<Own> {
@@ -251,42 +249,5 @@ fn shares(why: &str, what: &str) -> String {
     format!(
         "executions share {what}, since wmtrace cannot give them their own here ({why}): they may disturb each other and \
          change your files; --shared-files accepts that"
-    )
-}
-
-fn no_room() -> EngineError {
-    EngineError::Os(format!(
-        "an execution has written more than {} MiB of files, which wmtrace keeps in memory; --shared-files does without",
-        view::MOST_WRITTEN
-    ))
-}
-
-/// Whether the call makes, opens or changes a file by its name: overlayfs copies it then.
-fn names_file(number: i64) -> bool {
-    matches!(
-        number,
-        calls::SYS_open
-            | calls::SYS_creat
-            | calls::SYS_rename
-            | calls::SYS_unlink
-            | calls::SYS_rmdir
-            | calls::SYS_mkdir
-            | calls::SYS_link
-            | calls::SYS_symlink
-            | calls::SYS_chmod
-            | calls::SYS_chown
-            | libc::SYS_openat
-            | libc::SYS_openat2
-            | libc::SYS_truncate
-            | libc::SYS_renameat
-            | libc::SYS_renameat2
-            | libc::SYS_unlinkat
-            | libc::SYS_mkdirat
-            | libc::SYS_mknodat
-            | libc::SYS_linkat
-            | libc::SYS_symlinkat
-            | libc::SYS_fchmodat
-            | libc::SYS_fchownat
-            | libc::SYS_utimensat
     )
 }

@@ -133,6 +133,7 @@ pub(super) fn touched(
         | SYS_msgget
         | SYS_mq_open
         | SYS_mq_unlink
+        | SYS_mknodat
         | SYS_munmap
         | SYS_mprotect
         | SYS_mremap

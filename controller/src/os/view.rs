@@ -116,7 +116,8 @@ impl View {
         let layers = held[mounts.len()].as_raw_fd();
         let in_initial =
             std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"));
-        let kind = if root && in_initial { "" } else { ",userxattr" };
+        // Users have no marks for what was moved or linked.
+        let kind = if root && in_initial { "index=on,redirect_dir=on" } else { "userxattr" };
         let string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let (mut steps, mut number) = (Vec::new(), 0);
         for (mount, held) in mounts.iter().zip(&held) {
@@ -127,9 +128,8 @@ impl View {
                     let (upper, work) = (layer(number), working(number));
                     number += 1;
                     let on = format!("/proc/self/fd/{layers}");
-                    let options = format!(
-                        "lowerdir={before},upperdir={on}/{upper},workdir={on}/{work},xino=auto{kind}"
-                    );
+                    let options =
+                        format!("lowerdir={before},upperdir={on}/{upper},workdir={on}/{work},xino=on,{kind}");
                     (path, Some(CString::new(options)?))
                 }
                 Mount::Again(path) => (path, None),

@@ -1,7 +1,7 @@
 //! Executions do not see each other's files, and do not change the user's.
 
 use crate::build::{Built, CROSS, GNU_O2};
-use crate::run::{Directory, Report};
+use crate::run::{Directory, Report, eventually, start};
 use crate::source::{Source, Variant};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -53,10 +53,10 @@ fn replayed(directory: &Directory, recording: &Path) -> Report {
 #[test]
 fn the_same_however_many_at_a_time() {
     for (program, executions) in [
-        (built("files/writes.c", Variant::Right), 24),
-        (built("files/writes.c", Variant::Buggy), 24),
-        (built("files/names.c", Variant::Right), 24),
-        (built("files/open_before.c", Variant::Right), 24),
+        (built("files/writes.c", Variant::Right), 16),
+        (built("files/writes.c", Variant::Buggy), 16),
+        (built("files/names.c", Variant::Right), 16),
+        (built("files/open_before.c", Variant::Right), 16),
     ] {
         let directory = directory("jobs");
         let run = |jobs: u32| {
@@ -158,6 +158,79 @@ fn setup_and_cleanup() {
         let json: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
         assert!(json["error"].as_str().unwrap().contains(message), "{json}");
     }
+}
+
+/// What an execution writes is memory: there is a limit, and it is no bug of the program.
+#[test]
+fn there_is_a_limit() {
+    let directory = directory("limit");
+    let program = built("files/large.c", Variant::Right);
+    for size in ["allocate", "grow"] {
+        let output = directory.wmtrace(&["-q", "-n", "2"]).arg(&program.path).arg(size).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("has written more than 512 MiB of files"), "{said}");
+    }
+    let mut command = directory.wmtrace(&["-q", "-n", "2"]);
+    assert_eq!(command.arg(&program.path).output().unwrap().status.code(), Some(0));
+}
+
+/// Whoever shares files learns from `--verify` which.
+#[test]
+fn shared_files_are_named() {
+    let directory = directory("leak");
+    let program = built("files/open_before.c", Variant::Right);
+    let mut command =
+        directory.wmtrace(&["-q", "-n", "1", "--verify", "--shared-files", "--expect-exit", "any"]);
+    let output = command.arg(&program.path).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let file = std::fs::canonicalize(&directory.path).unwrap().join("log.txt");
+    assert!(
+        said.contains(&format!("executions share {}, which the program writes", file.display())),
+        "{said}"
+    );
+    std::fs::remove_file(file).unwrap();
+    directory.report("-n 2 --verify", &program).unwrap().is_clean(2).unwrap();
+}
+
+/// Nothing is left behind if wmtrace is killed.
+#[test]
+fn nothing_is_left_behind() {
+    let directory = directory("killed");
+    let program = built("files/writes.c", Variant::Right);
+    let mut command = directory.test("-n 100000 -j 2", &program);
+    let mut child = start(&mut command);
+    assert!(eventually(|| directory.processes().len() > 1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(directory.strays(), []);
+    is_unchanged(&directory);
+    let mounted = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounted.contains("wmtrace"), "{mounted}");
+}
+
+/// A program finds what it expects: on a disk, in memory, and as a file of the directory itself.
+#[test]
+fn files_are_as_usual() {
+    let source = Source::named("files/ordinary.c").build(Variant::Right, GNU_O2);
+    let disk = Directory::new("ordinary");
+    let memory = PathBuf::from(format!("/dev/shm/wmtrace-ordinary-{}", std::process::id()));
+    for place in [&disk.path, &memory] {
+        std::fs::create_dir_all(place.join("full")).unwrap();
+        let place = std::fs::canonicalize(place).unwrap();
+        std::fs::write(place.join("given"), "given").unwrap();
+        std::fs::write(place.join("full/inside"), "").unwrap();
+        std::fs::copy(&source.path, place.join("program")).unwrap();
+        let before = names(&place);
+        let program = place.join("program");
+        let mut command = disk.wmtrace(&["--format", "json", "-o", "out", "-n", "3", "--model", "tso"]);
+        command.arg(&program).arg(&place).arg(&program).current_dir(&place);
+        let report = Report::read(&command.output().unwrap()).unwrap();
+        report.is_clean(3).unwrap();
+        assert_eq!(report.value()["warnings"], serde_json::json!([]), "{}", report.value());
+        assert_eq!(names(&place), before);
+    }
+    std::fs::remove_dir_all(memory).unwrap();
 }
 
 /// Where there are no mount namespaces, files are shared, and one warning says so.
