@@ -297,6 +297,8 @@ pub(crate) struct Bug {
     pub(crate) detail: Detail,
     /// Where the first occurrence is recorded.
     pub(crate) recording: Option<PathBuf>,
+    /// Where what it has written to files is kept.
+    pub(crate) files: Option<PathBuf>,
     /// Where else the same cause shows.
     pub(crate) places: Vec<Further>,
     pub(crate) confirmation: Confirmation,

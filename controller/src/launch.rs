@@ -3,6 +3,7 @@
 
 use crate::engine::evidence::Evidence;
 use crate::engine::gate::GateEngine;
+use crate::engine::kept::Written;
 use crate::engine::step::StepEngine;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::target::{self, Target};
@@ -62,6 +63,13 @@ impl Engine for RealEngine {
         match self {
             RealEngine::Step(engine) => engine.allow_shortcuts(allowed),
             RealEngine::Gate(engine) => engine.allow_shortcuts(allowed),
+        }
+    }
+
+    fn written(&self) -> Option<Written> {
+        match self {
+            RealEngine::Step(engine) => engine.written(),
+            RealEngine::Gate(engine) => engine.written(),
         }
     }
 

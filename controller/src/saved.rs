@@ -9,7 +9,7 @@ use crate::campaign::Order;
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
 use crate::cli::{Arch, ExpectExit, Limits, Races};
-use crate::engine::{Emulator, EngineOptions, ModuleInfo, Program};
+use crate::engine::{Emulator, EngineOptions, FileOptions, ModuleInfo, Program};
 use crate::inspect::files;
 use crate::suppress::Suppressions;
 use crate::target::{self, TargetError};
@@ -77,6 +77,27 @@ struct Module {
     managed: bool,
 }
 
+/// Which files its execution saw. Those of older versions saw the user's own: so they do in a view.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+struct Files {
+    shared: bool,
+    hidden: Option<Raw>,
+    setup: Option<String>,
+    cleanup: Option<String>,
+}
+
+impl Files {
+    fn new(options: &FileOptions) -> Files {
+        let FileOptions { shared, hidden, setup, cleanup } = options.clone();
+        Files { shared, hidden: hidden.map(|path| path.as_os_str().into()), setup, cleanup }
+    }
+
+    fn options(&self) -> FileOptions {
+        let Files { shared, hidden, setup, cleanup } = self.clone();
+        FileOptions { shared, hidden: hidden.map(|path| path.os().into()), setup, cleanup }
+    }
+}
+
 /// What a recording says beside the choices.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
@@ -101,6 +122,8 @@ pub(crate) struct Saved {
     qemu: Option<Raw>,
     #[serde(default)]
     sysroot: Option<Raw>,
+    #[serde(default)]
+    files: Files,
     races: String,
     expect_exit: ExpectExit,
     max_events: u64,
@@ -181,6 +204,7 @@ impl Saved {
             entropy: engine.entropy,
             qemu: engine.emulator.qemu.as_ref().map(|path| path.as_os_str().into()),
             sysroot: engine.emulator.sysroot.as_ref().map(|path| path.as_os_str().into()),
+            files: Files::new(&engine.files),
             races: name_of(&RACES, &rules.races),
             expect_exit: rules.expect_exit,
             max_events: *max_events,
@@ -247,6 +271,7 @@ impl Saved {
                 qemu: self.qemu.as_ref().map(|path| path.os().into()),
                 sysroot: self.sysroot.as_ref().map(|path| path.os().into()),
             },
+            files: self.files.options(),
             verify: false,
         };
         let races = by_name(&RACES, &self.races).map_err(TargetError::Input)?;
@@ -324,6 +349,23 @@ pub(crate) fn check_directory(directory: &Path) -> Result<(), String> {
         (Ok(_), Err(error)) => cannot(&error.desc()),
         (Ok(_), Ok(())) => Ok(()),
     }
+}
+
+/// Where what the execution of a recording has written is kept.
+pub(crate) fn files_of(recording: &Path) -> PathBuf {
+    recording.with_extension("files")
+}
+
+/// What no execution may see, since recordings are written there: the directory for them, or what is made with it.
+pub(crate) fn hidden(directory: &Path, cwd: &Path) -> Option<PathBuf> {
+    let whole = cwd.join(directory);
+    let there = whole.ancestors().find(|path| path.is_dir())?;
+    let real = there.canonicalize().ok()?;
+    // One that is there has been there before, and is hidden alone.
+    Some(match whole.strip_prefix(there).ok()?.iter().next() {
+        Some(first) => real.join(first),
+        None => real,
+    })
 }
 
 /// Writes a recording into the directory, under its own name at once or not at all.

@@ -36,6 +36,9 @@ pub(super) fn of(first: &Seen, second: &Seen, event: Option<u32>, sites: &dyn Si
         }
         causes.push(text);
     }
+    for file in first.journal.files.iter().take(SHOWN) {
+        causes.push(format!("executions share {}, which the program writes", file.display()));
+    }
     if sources.len() > SHOWN {
         causes.push(format!("{} more timers and processes", sources.len() - SHOWN));
     }

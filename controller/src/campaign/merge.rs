@@ -7,6 +7,7 @@ use super::wrapped::Wrapped;
 use super::{Campaign, Order, Setup, Stop, saved};
 use crate::bug::{Bug, Further, Key};
 use crate::cli::Limits;
+use crate::engine::kept::Written;
 use crate::engine::{EngineError, ModuleInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use wmtrace_model::plan::Planned;
@@ -113,6 +114,7 @@ impl<'a> Merger<'a> {
                 depth: ran.planned.parameters.depth,
                 detail: *detail,
                 recording: None,
+                files: None,
                 places: Vec::new(),
                 confirmation: Confirmation::default(),
                 suppressed: occurrence.suppressed.map(reason),
@@ -120,6 +122,7 @@ impl<'a> Merger<'a> {
             if let (false, Some((recording, modules))) = (occurrence.possible, &ran.recorded) {
                 let number = self.campaign.bugs.len();
                 self.save(number, &ran.planned, recording, modules, cut);
+                self.keep(ran.written.as_ref());
             }
         }
         self.campaign.buggy += u64::from(buggy);
@@ -146,6 +149,23 @@ impl<'a> Merger<'a> {
                 if !self.campaign.warnings.contains(&warning) {
                     self.campaign.warnings.push(warning);
                 }
+            }
+        }
+    }
+
+    /// Keeps what the execution of the newest bug has written, beside its recording.
+    fn keep(&mut self, written: Option<&Written>) {
+        let Some(bug) = self.campaign.bugs.last_mut() else { return };
+        let (Some(written), Some(recording)) = (written, &bug.recording) else { return };
+        let directory = saved::files_of(recording);
+        let kept = written.keep(&directory);
+        if directory.is_dir() {
+            bug.files = Some(directory);
+        }
+        if let Err(error) = kept {
+            let warning = format!("not all that an execution has written could be kept: {error}");
+            if !self.campaign.warnings.contains(&warning) {
+                self.campaign.warnings.push(warning);
             }
         }
     }

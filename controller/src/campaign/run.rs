@@ -5,6 +5,7 @@ use super::limits::GivenUp;
 use super::setup::Setup;
 use super::verify::{self, Difference};
 use crate::engine::evidence::Evidence;
+use crate::engine::kept::Written;
 use crate::engine::{End, Engine, EngineError, ModuleInfo, Outcome};
 use std::path::PathBuf;
 use wmtrace_model::machine::Machine;
@@ -25,6 +26,8 @@ pub(crate) struct Ran {
     pub(crate) occurrences: Vec<Occurrence>,
     /// The choices, if some occurrence has details.
     pub(crate) recorded: Option<(Recording, Vec<ModuleInfo>)>,
+    /// What it has written to files, if some occurrence has details.
+    pub(crate) written: Option<Written>,
     /// Why it was given up before its end, if it was.
     pub(crate) given_up: Option<GivenUp>,
     pub(crate) warnings: Vec<String>,
@@ -105,6 +108,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             meetings: machine.strategy().inner().meetings(),
             occurrences,
             recorded,
+            written: if details { self.engine.written() } else { None },
             given_up: GivenUp::of(&outcome, self.setup.limited()),
             warnings: outcome.warnings,
             evidence,

@@ -4,7 +4,7 @@
 use super::judge::Rules;
 use super::limits::Limited;
 use crate::cli::{Races, TestOptions};
-use crate::engine::{EngineOptions, Program};
+use crate::engine::{EngineOptions, FileOptions, Program};
 use crate::inspect::files::{self, MAX_TEXT};
 use crate::saved;
 use crate::suppress::{self, Suppressions};
@@ -69,6 +69,12 @@ impl Setup {
             timeout: options.timeout,
             entropy: options.seed,
             emulator: options.emulator.clone(),
+            files: FileOptions {
+                shared: options.shared_files,
+                hidden: saved::hidden(&options.out, &cwd),
+                setup: options.setup.clone(),
+                cleanup: options.cleanup.clone(),
+            },
             verify: options.verify,
         };
         let program = Program {

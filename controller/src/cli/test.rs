@@ -140,6 +140,20 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "keep|clean|LIST", default_value = "keep", value_parser = Environment::parse)]
     env: Environment,
 
+    /// Let executions read and write your files themselves. Otherwise each one sees them as they are, and what it writes
+    /// (in its working directory, $HOME, $TMPDIR, /tmp, /var/tmp and /dev/shm) is its own: nobody else sees it, and it
+    /// is kept beside the recording if there is a bug
+    #[arg(long)]
+    shared_files: bool,
+
+    /// A command (for `sh`) to run before each execution, which sees the files that it makes
+    #[arg(long, value_name = "CMD", value_parser = command)]
+    setup: Option<String>,
+
+    /// A command to run after each execution
+    #[arg(long, value_name = "CMD", value_parser = command)]
+    cleanup: Option<String>,
+
     /// Run every execution twice, the second time without wmtrace's shortcuts: the two must be the same. The first event
     /// that differs is an error
     #[arg(long)]
@@ -300,6 +314,11 @@ pub(crate) struct TestOptions {
     pub(crate) expect_exit: ExpectExit,
     pub(crate) stdin: Option<PathBuf>,
     pub(crate) env: Environment,
+    /// Whether executions see each other's files.
+    pub(crate) shared_files: bool,
+    /// What is run before and after each.
+    pub(crate) setup: Option<String>,
+    pub(crate) cleanup: Option<String>,
     pub(crate) verify: bool,
     pub(crate) out: PathBuf,
     pub(crate) shown: Shown,
@@ -321,6 +340,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// The same, or 0.
 fn seconds_or_none(text: &str) -> Result<Duration, String> {
     if text.parse() == Ok(0.0) { Ok(Duration::ZERO) } else { seconds(text) }
+}
+
+/// A command for `sh`.
+fn command(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("not a command".to_string()),
+        _ => Ok(text.to_string()),
+    }
 }
 
 fn expect_exit(text: &str) -> Result<ExpectExit, String> {
@@ -420,6 +447,9 @@ impl TestArgs {
             expect_exit: self.expect_exit,
             stdin: self.stdin,
             env: self.env,
+            shared_files: self.shared_files,
+            setup: self.setup,
+            cleanup: self.cleanup,
             verify: self.verify,
             out: self.out,
             shown: Shown { format: self.format, quiet: self.quiet, verbose: self.verbose },
@@ -532,6 +562,7 @@ mod tests {
             ("--max-events -1 ./a", "invalid value '-1'"),
             ("--timeout x ./a", "not a number of seconds"),
             ("--expect-exit 256 ./a", "not `any` or a number"),
+            ("--setup= ./a", "not a command"),
             ("explain -", "from a file"),
             ("explain --dot --html a", "cannot be used with"),
         ];

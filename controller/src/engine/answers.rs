@@ -46,6 +46,7 @@ pub(super) trait Answers: Execution {
         // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
         self.rings_now();
         let it = self.parts();
+        it.private.calls(call.number as i64);
         it.course.stuck.asks(call);
         let own = it.threads[index].virtual_tid as u64;
         match call.number as i64 {

@@ -11,6 +11,7 @@ use super::journal::Journal;
 use super::locks::Locks;
 use super::misuse::Misuses;
 use super::modules::Module;
+use super::private::Private;
 use super::sites::{SiteTable, StackId, What};
 use super::stuck::Rounds;
 use super::thread::{Mode, Pending, Thread};
@@ -147,6 +148,7 @@ pub(super) struct Parts<'a, S: Strategy, T> {
     pub(super) sites: &'a mut SiteTable,
     pub(super) options: &'a EngineOptions,
     pub(super) streams: &'a mut Streams,
+    pub(super) private: &'a mut Private,
     /// The processors that the program believes to have.
     pub(super) affinity: &'a nix::sched::CpuSet,
 }

@@ -72,6 +72,10 @@ pub(crate) struct FakeEngine<'a> {
 }
 
 impl Engine for FakeEngine<'_> {
+    fn written(&self) -> Option<super::kept::Written> {
+        None
+    }
+
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
         assert_eq!(machine.config().model, self.model);
         let fake = self.fake;

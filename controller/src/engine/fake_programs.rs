@@ -112,6 +112,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             timeout: Duration::from_secs(10),
             entropy: 1,
             emulator: super::Emulator::default(),
+            files: super::FileOptions::default(),
             verify: false,
         },
         rules: Rules { expect_exit: ExpectExit::Status(0), races: Races::Auto, limits: Limits::Inconclusive },

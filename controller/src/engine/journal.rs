@@ -11,6 +11,7 @@ use super::time::mix;
 use crate::os::proc::Mapping;
 use crate::os::{Tid, calls};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use wmtrace_model::op::{Site, ThreadId};
 
 /// The most that is kept of each kind: a program must not fill the memory.
@@ -93,6 +94,8 @@ pub(crate) struct Process {
 pub(crate) struct Journal {
     pub(crate) observations: Vec<Observation>,
     pub(crate) sources: Vec<Source>,
+    /// Files that the program has opened to write, and that others see.
+    pub(crate) files: Vec<PathBuf>,
     /// Memory that other processes may write.
     pub(crate) shared: Vec<Mapping>,
     /// Processes and threads that the program has made, and theirs: which source they belong to.
@@ -182,6 +185,17 @@ pub(super) fn sets_timer(number: i64) -> bool {
     number == libc::SYS_timerfd_settime
 }
 
+/// Whether the call opens a file to write.
+fn opens_to_write(call: &Syscall) -> bool {
+    let flags = match call.number as i64 {
+        calls::SYS_open => call.args[1],
+        libc::SYS_openat => call.args[2],
+        calls::SYS_creat => libc::O_WRONLY as u64,
+        _ => return false,
+    };
+    flags as i32 & libc::O_ACCMODE != libc::O_RDONLY
+}
+
 /// Whether the call maps memory that others may have, too.
 fn maps_shared(call: &Syscall) -> bool {
     let flags = call.args[3] as i32;
@@ -219,11 +233,29 @@ pub(super) trait Noting: Execution {
         if sets_timer(call.number as i64) {
             self.note_source(index, Some(call.number), Begun::Timer);
         }
+        if opens_to_write(call) && (shown as i64) >= 0 {
+            self.note_file(shown);
+        }
         if maps_shared(call) {
             let mappings = self.mappings();
             if let Some(journal) = &mut self.parts().course.journal {
                 journal.share(mappings);
             }
+        }
+    }
+
+    /// The program has opened a file to write.
+    fn note_file(&mut self, descriptor: u64) {
+        let it = self.parts();
+        let file = std::fs::read_link(format!("/proc/{}/fd/{descriptor}", it.process));
+        if let (Ok(file), Some(journal)) = (file, &mut it.course.journal)
+            && file.is_absolute()
+            && !file.starts_with("/dev")
+            && it.private.place(&file).is_none()
+            && journal.files.len() < MOST_SOURCES
+            && !journal.files.contains(&file)
+        {
+            journal.files.push(file);
         }
     }
 

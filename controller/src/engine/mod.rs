@@ -20,11 +20,15 @@ mod futex;
 pub(crate) mod gate;
 mod joins;
 pub(crate) mod journal;
+pub(crate) mod kept;
 mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
 mod own_paths;
+mod places;
+mod private;
+mod refusals;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -84,6 +88,7 @@ pub(crate) struct EngineOptions {
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
     pub(crate) entropy: u64,
     pub(crate) emulator: Emulator,
+    pub(crate) files: FileOptions,
     /// Whether executions are compared, and a [`journal::Journal`] is kept.
     pub(crate) verify: bool,
 }
@@ -105,6 +110,18 @@ pub(crate) struct Emulator {
     pub(crate) sysroot: Option<PathBuf>,
 }
 
+/// Which files executions see and change.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct FileOptions {
+    /// The user's own. Otherwise each execution has a view of them in which its changes are its own.
+    pub(crate) shared: bool,
+    /// What no execution sees: where recordings go.
+    pub(crate) hidden: Option<PathBuf>,
+    /// Commands of the user's before and after each execution.
+    pub(crate) setup: Option<String>,
+    pub(crate) cleanup: Option<String>,
+}
+
 /// Runs executions of one program.
 pub(crate) trait Engine: Sites {
     /// Runs one execution to its end. The machine is new or reset, and belongs to this execution.
@@ -113,6 +130,9 @@ pub(crate) trait Engine: Sites {
     /// Whether the next executions may do things in a quicker way than the program itself would. They are the same
     /// either way, and `--verify` checks that.
     fn allow_shortcuts(&mut self, allowed: bool);
+
+    /// What the last execution has written to files, if it has.
+    fn written(&self) -> Option<kept::Written>;
 
     /// What the orders and fences of code are known by that threads have met since this was asked last.
     fn evidence(&mut self) -> Vec<Evidence>;

@@ -4,10 +4,11 @@
 //! Files are read once and kept as long as wmtrace lives: the orders of an access borrow from them.
 
 use crate::inspect::files::{self, ProgramFiles};
+use crate::os::Tid;
 use crate::os::proc::Mapping;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wmtrace_decoder::debug::Debug;
 use wmtrace_decoder::effect::Arch;
@@ -110,12 +111,19 @@ const CORE: [&str; 7] = ["libc.so", "libc-", "ld-linux", "ld-musl", "ld-2", "ld.
 pub(super) struct Library {
     arch: Arch,
     known: HashMap<String, Option<Arc<Binary>>>,
+    /// Where the program's files are found.
+    root: PathBuf,
 }
 
 impl Library {
     /// Files with code for this architecture.
     pub(super) fn new(arch: Arch) -> Library {
-        Library { arch, known: HashMap::new() }
+        Library { arch, known: HashMap::new(), root: PathBuf::from("/") }
+    }
+
+    /// From now on files are this process's.
+    pub(super) fn belongs_to(&mut self, process: Tid) {
+        self.root = PathBuf::from(format!("/proc/{process}/root"));
     }
 
     /// The modules of a process, by address. `program` is the executable's mapped name.
@@ -160,7 +168,10 @@ impl Library {
         if let Some(known) = self.known.get(path) {
             return Ok(known.clone());
         }
-        let binary = match files::read_shared(Path::new(path), files::MAX_BINARY) {
+        let read = |path: &Path| files::read_shared(path, files::MAX_BINARY);
+        // The program may have made it itself, among files that only it sees.
+        let inside = || read(&self.root.join(path.trim_start_matches('/')));
+        let binary = match read(Path::new(path)).or_else(|_| inside()) {
             Ok(bytes) => Some(Arc::new(Binary::new(path, bytes, self.arch, options)?)),
             // Deleted, or a device: its code runs natively.
             Err(_) => None,

@@ -24,6 +24,10 @@ impl Engine for StepEngine {
         match *self {}
     }
 
+    fn written(&self) -> Option<super::kept::Written> {
+        match *self {}
+    }
+
     fn allow_shortcuts(&mut self, _: bool) {
         match *self {}
     }

@@ -128,6 +128,12 @@ pub(super) fn touched(
         SYS_rt_sigprocmask => vec![(c, 8, true)],
         // Libraries call these between themselves and the kernel, or they touch no memory of the program's.
         SYS_mmap
+        | SYS_shmget
+        | SYS_semget
+        | SYS_msgget
+        | SYS_mq_open
+        | SYS_mq_unlink
+        | SYS_mknodat
         | SYS_munmap
         | SYS_mprotect
         | SYS_mremap

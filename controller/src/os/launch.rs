@@ -2,6 +2,7 @@
 //! time-stamp counter, standard streams in memory; and traced before its first instruction.
 
 use super::calls::SYS_open;
+use super::view::View;
 use super::{OsError, Tid, ptrace};
 use std::ffi::CString;
 use std::fs::File;
@@ -64,6 +65,8 @@ pub(crate) struct Start<'a> {
     /// It stops (`Stop::Filtered`) at each `write` to a descriptor that is a [`gate`], and at each `open` and `execve`.
     /// Without, at every system call.
     pub(crate) gates: bool,
+    /// The files that it sees; `None`: those that we see.
+    pub(crate) view: Option<&'a View>,
 }
 
 /// Descriptors from here on, to the largest number, are gates. No process has that many.
@@ -120,6 +123,8 @@ pub(crate) enum LaunchError {
          container forbids it, it seems; allow it by `docker run --security-opt seccomp=unconfined` (podman alike)"
     )]
     Layout(io::Error),
+    #[error("cannot give the program files of its own (setns: {0}); --shared-files does without")]
+    Enter(io::Error),
     #[error("cannot start the program: {0}")]
     Exec(io::Error),
     #[error("the kernel cannot load it")]
@@ -184,6 +189,7 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
             Err(match told >> 16 {
                 FILTER => LaunchError::Filter(error),
                 LAYOUT => LaunchError::Layout(error),
+                ENTER => LaunchError::Enter(error),
                 _ => LaunchError::Exec(error),
             })
         }
@@ -235,7 +241,7 @@ fn pass_filter(child: Tid) {
     }
 }
 
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     // SAFETY: two new descriptors are written, and are nobody else's.
     unsafe {
@@ -250,6 +256,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 const EXEC: i32 = 0;
 const FILTER: i32 = 1;
 const LAYOUT: i32 = 2;
+const ENTER: i32 = 3;
 
 /// The child between fork and exec: system calls only.
 unsafe fn in_child(
@@ -279,6 +286,13 @@ unsafe fn in_child(
             if libc::dup2(from, to as i32) < 0 {
                 fail(failed);
             }
+        }
+        if let Some(view) = start.view {
+            if !view.enter() {
+                tell(failed, ENTER);
+            }
+            // Whoever gets privileges, if only in a namespace, is no longer told of its parent's end.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         }
         if libc::chdir(start.cwd.as_ptr()) != 0 {
             fail(failed);

@@ -11,6 +11,7 @@ pub(crate) mod proc;
 pub(crate) mod ptrace;
 pub(crate) mod signals;
 pub(crate) mod tick;
+pub(crate) mod view;
 
 use std::fmt;
 

@@ -114,6 +114,7 @@ pub(crate) fn from_file<L: Launch>(launch: &L, path: &Path) -> Result<Replayed<L
     let setup = saved.setup(&recording)?;
     let mut replayed = replay(launch, &recording, saved, setup)?;
     replayed.bug.recording = Some(path.to_owned());
+    replayed.bug.files = Some(saved::files_of(path)).filter(|files| files.is_dir());
     Ok(replayed)
 }
 
@@ -196,6 +197,7 @@ fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
         depth: saved.depth,
         detail: *found.detail?,
         recording: None,
+        files: None,
         places: Vec::new(),
         confirmation: Confirmation::default(),
         suppressed: None,

@@ -198,12 +198,13 @@ impl Human {
         if detail.truncated {
             writeln!(self.out, "  (the program has written more than wmtrace keeps)")?;
         }
-        match &bug.recording {
-            Some(path) => {
-                let path = shell_word(path.as_os_str());
-                writeln!(self.out, "\n  again:   wmtrace replay {path}")?;
-                writeln!(self.out, "  explain: wmtrace explain {path}")
-            }
+        if let Some(path) = &bug.recording {
+            let path = shell_word(path.as_os_str());
+            writeln!(self.out, "\n  again:   wmtrace replay {path}")?;
+            writeln!(self.out, "  explain: wmtrace explain {path}")?;
+        }
+        match &bug.files {
+            Some(path) => writeln!(self.out, "  files:   {} (what it wrote)", shell_word(path.as_os_str())),
             None => Ok(()),
         }
     }

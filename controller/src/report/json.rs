@@ -85,6 +85,7 @@ fn bug(bug: &Bug) -> Value {
         "suppressed": bug.suppressed.is_some(),
         "suppressed_because": bug.suppressed,
         "recording": bug.recording.as_ref().map(|path| path.to_string_lossy()),
+        "files": bug.files.as_ref().map(|path| path.to_string_lossy()),
         "sites": detail.sides.iter().map(site).collect::<Vec<_>>(),
         "confirmed": bug.confirmation.replayed,
         "on_this_processor": bug.confirmation.here.name(),

@@ -105,7 +105,8 @@ impl Directory {
     /// Recordings of bugs.
     pub(crate) fn recordings(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.path.join("out")).into_iter().flatten().flatten();
-        let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+        // Directories hold what executions wrote.
+        let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| !path.is_dir()).collect();
         paths.sort();
         paths
     }

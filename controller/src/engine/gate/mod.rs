@@ -39,9 +39,11 @@ mod thread;
 mod unwind;
 
 use super::modules::Library;
+use super::private::Private;
 use super::sites::SiteTable;
 use super::world::{self, Streams};
 use crate::engine::evidence::Evidence;
+use crate::engine::kept::Written;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::os::Tid;
 use crate::os::launch::{self, LaunchError, Start};
@@ -72,6 +74,7 @@ pub(crate) struct GateEngine {
     unwind: Unwind,
     sites: SiteTable,
     streams: Streams,
+    private: Private,
     server: Serving,
     signals: signals::Numbers,
     /// The processors that the program believes to have.
@@ -86,6 +89,11 @@ impl GateEngine {
         let host = Host::find(program, &options.emulator)?;
         let affinity = launch::affinity();
         world::pin(&affinity);
+        let mut private = Private::new(program, &options.files, options.timeout);
+        // The program opens files of ours, which nobody may who is in a user namespace.
+        if !nix::unistd::geteuid().is_root() {
+            private.refuse("programs for AArch64 need root for that");
+        }
         Ok(GateEngine {
             program: program.clone(),
             options: options.clone(),
@@ -96,6 +104,7 @@ impl GateEngine {
             unwind: Unwind::default(),
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
+            private,
             server: Serving::Undecided,
             signals: signals::Numbers::new(),
             affinity,
@@ -132,6 +141,7 @@ impl GateEngine {
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,
             gates: true,
+            view: self.private.view(),
         };
         let mut started = launch::launch(&start);
         for _ in 0..TRIES {
@@ -158,11 +168,21 @@ impl GateEngine {
 
 impl Engine for GateEngine {
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
-        if let Serving::Ready(_) = self.server {
-            return run::Run::resumed(self, machine)?.finish();
+        if !self.private.begin()? {
+            self.server = Serving::Impossible;
         }
-        let process = self.start()?;
-        run::Run::new(self, machine, process)?.finish()
+        let outcome = match self.server {
+            Serving::Ready(_) => run::Run::resumed(self, machine)?.finish(),
+            Serving::Undecided | Serving::Impossible => {
+                let process = self.start()?;
+                run::Run::new(self, machine, process)?.finish()
+            }
+        };
+        self.private.ended(outcome)
+    }
+
+    fn written(&self) -> Option<Written> {
+        self.private.written()
     }
 
     /// There are none.

@@ -284,6 +284,7 @@ impl<S: Strategy> Run<'_, S> {
             Stop::Signal(signal) => signal,
             Stop::Clone(child) | Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                self.engine.private.forks();
                 // Threads may be the emulator's own.
                 if let (Stop::Fork(_) | Stop::Vfork(_), Some(journal)) = (stop, &mut self.course.journal) {
                     journal.child_makes(tid, child, false);

@@ -99,6 +99,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         thread: Thread,
         course: Course,
     ) -> Result<Run<'e, S>, EngineError> {
+        engine.library.belongs_to(process);
         Ok(Run {
             memory: ProcessMemory::open_window(process, engine.host.window())?,
             host: ProcessMemory::open(process)?,

@@ -101,6 +101,8 @@ impl<'e, S: Strategy> Run<'e, S> {
             || !self.course.children.is_empty()
             || !self.programs.is_empty()
             || !are_harmless(&files)
+            // What it has written would be every copy's.
+            || self.engine.private.is_changed()
         {
             self.engine.server = Serving::Impossible;
             return Ok(false);

@@ -25,6 +25,7 @@ impl<S: Strategy> Execution for Run<'_, S> {
             sites: &mut self.engine.sites,
             options: &self.engine.options,
             streams: &mut self.engine.streams,
+            private: &mut self.engine.private,
             affinity: &self.engine.affinity,
         }
     }

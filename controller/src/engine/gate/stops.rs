@@ -54,6 +54,7 @@ impl<S: Strategy> Run<'_, S> {
             }
             Stop::Fork(child) | Stop::Vfork(child) => {
                 self.course.children.insert(child);
+                self.engine.private.forks();
                 if let Some(index) = index {
                     self.note_child(index, child);
                 }

@@ -10,6 +10,7 @@ use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::journal::Noting as _;
 use crate::engine::library::LibraryCalls as _;
+use crate::engine::refusals::Refusals as _;
 use crate::engine::syscalls::{blocks, is_address, numbers, returns_number, touched};
 use crate::engine::thread::{FIRST_TID, Syscall};
 use crate::os::proc;
@@ -246,6 +247,7 @@ impl<S: Strategy> Run<'_, S> {
             self.name_for_program(index, &call);
         }
         let result = self.threads[index].regs.x(0);
+        self.refuse_failed(&call, result)?;
         match call.number as i64 {
             libc::SYS_clone => return Ok(()),
             libc::SYS_rt_sigaction => self.has_set_handler(index, &call, failed)?,

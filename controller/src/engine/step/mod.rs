@@ -32,9 +32,11 @@ mod syscalls;
 mod thread;
 mod unwind;
 
+use super::private::Private;
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::evidence::Evidence;
+use crate::engine::kept::Written;
 use crate::engine::{Engine, EngineError, EngineOptions, ModuleInfo, Outcome, Program, SiteInfo, Sites};
 use crate::os::Tid;
 use crate::os::launch::{self, LaunchError, Start};
@@ -60,6 +62,7 @@ pub(crate) struct StepEngine {
     code: Code,
     sites: SiteTable,
     streams: Streams,
+    private: Private,
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
     server: Serving,
@@ -83,6 +86,7 @@ impl StepEngine {
             code: Code::default(),
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
+            private: Private::new(program, &options.files, options.timeout),
             affinity,
             server: Serving::Undecided,
             shortcuts: true,
@@ -115,6 +119,7 @@ impl StepEngine {
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,
             gates: false,
+            view: self.private.view(),
         };
         launch::launch(&start).map_err(|error| match error {
             LaunchError::Exec(error) => {
@@ -130,11 +135,21 @@ impl StepEngine {
 
 impl Engine for StepEngine {
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
-        if let Serving::Ready(_) = self.server {
-            return run::Run::resumed(self, machine)?.finish();
+        if !self.private.begin()? {
+            self.server = Serving::Impossible;
         }
-        let process = self.start()?;
-        run::Run::new(self, machine, process)?.finish()
+        let outcome = match self.server {
+            Serving::Ready(_) => run::Run::resumed(self, machine)?.finish(),
+            Serving::Undecided | Serving::Impossible => {
+                let process = self.start()?;
+                run::Run::new(self, machine, process)?.finish()
+            }
+        };
+        self.private.ended(outcome)
+    }
+
+    fn written(&self) -> Option<Written> {
+        self.private.written()
     }
 
     fn allow_shortcuts(&mut self, allowed: bool) {

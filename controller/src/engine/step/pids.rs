@@ -107,6 +107,7 @@ impl<S: Strategy> Run<'_, S> {
             let mut regs = stopped.regs()?;
             let args = [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9];
             let call = Syscall { number: regs.orig_rax, args };
+            self.engine.private.calls(call.number as i64);
             if let Some(journal) = &mut self.course.journal {
                 journal.child_calls(tid, call.number);
             }

@@ -98,6 +98,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         course: Course,
     ) -> Result<Run<'e, S>, EngineError> {
         engine.code.begin();
+        engine.library.belongs_to(process);
         Ok(Run {
             memory: ProcessMemory::open(process)?,
             course,

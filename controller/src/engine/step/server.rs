@@ -116,7 +116,9 @@ impl<'e, S: Strategy> Run<'e, S> {
     /// Whether a copy of the process is as good as the process.
     fn can_be_copied(&self, files: &[proc::OpenFile]) -> bool {
         let shared = || proc::mappings(self.process).iter().any(|mapping| mapping.shared && mapping.writable);
-        self.course.children.is_empty() && copies::are_harmless(files) && !shared()
+        // What it has written would be every copy's.
+        let changed = self.engine.private.is_changed();
+        self.course.children.is_empty() && copies::are_harmless(files) && !shared() && !changed
     }
 
     /// An execution that begins with a copy.

@@ -1,0 +1,135 @@
+//! What executions write, as files of ours: layers before they are used, and what is kept of them.
+//!
+//! A layer holds what differs from the user's directory that it lies on. A file that was deleted is a mark there.
+
+use crate::os::view::{hide, layer, path_of, working};
+use nix::fcntl::AT_FDCWD;
+use nix::sys::stat::{UtimensatFlags, utimensat};
+use nix::sys::time::TimeSpec;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::{Path, PathBuf};
+
+/// Where layers are put aside, with their names.
+const ASIDE: &str = "aside";
+
+/// What an execution has written. It is there as long as this is.
+#[derive(Debug)]
+pub(crate) struct Written {
+    layers: File,
+    places: Vec<PathBuf>,
+    aside: bool,
+}
+
+impl Written {
+    pub(super) fn new(layers: &File, places: &[PathBuf], aside: bool) -> io::Result<Written> {
+        Ok(Written { layers: layers.try_clone()?, places: places.to_vec(), aside })
+    }
+
+    /// Copies it to a new directory, each file under its whole path. One that is there is replaced. Whether there is
+    /// anything.
+    ///
+    /// # Errors
+    /// When something of it cannot be read or written; the rest is kept.
+    pub(crate) fn keep(&self, directory: &Path) -> io::Result<bool> {
+        let mut root = path_of(&self.layers);
+        if self.aside {
+            root.push(ASIDE);
+        }
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let (mut any, mut failed) = (false, None);
+        for (number, place) in self.places.iter().enumerate() {
+            let to = directory.join(place.strip_prefix("/").unwrap_or(place));
+            match copy(&root.join(layer(number)), &to) {
+                Ok(found) => any |= found,
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.map_or(Ok(any), Err)
+    }
+}
+
+/// Puts what was written aside, before somebody changes it.
+pub(super) fn put_aside(layers: &File, count: usize) -> io::Result<()> {
+    let root = path_of(layers);
+    fs::create_dir(root.join(ASIDE))?;
+    for number in 0..count {
+        copy(&root.join(layer(number)), &root.join(ASIDE).join(layer(number)))?;
+    }
+    Ok(())
+}
+
+/// Copies files, and the directories that they are in. Whether there were any. What could not be copied is left out, and
+/// the first such thing is the error.
+fn copy(from: &Path, to: &Path) -> io::Result<bool> {
+    let (mut any, mut failed) = (false, None);
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target, kind) = (entry.path(), to.join(entry.file_name()), entry.file_type()?);
+        let copied = if kind.is_dir() {
+            copy(&source, &target)
+        } else if kind.is_file() || kind.is_symlink() {
+            fs::create_dir_all(to).and_then(|()| match kind.is_file() {
+                true => fs::copy(&source, &target).map(|_| true),
+                false => std::os::unix::fs::symlink(fs::read_link(&source)?, &target).map(|()| true),
+            })
+        } else {
+            // Marks of deleted files, sockets, pipes.
+            Ok(false)
+        };
+        match copied {
+            Ok(found) => any |= found,
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(any), Err)
+}
+
+/// Makes the layers of these directories, empty but for a file that is hidden.
+pub(super) fn prepare(layers: &File, places: &[PathBuf], hidden: Option<&Path>) -> io::Result<()> {
+    let root = path_of(layers);
+    for (number, place) in places.iter().enumerate() {
+        fs::create_dir(root.join(working(number)))?;
+        alike(place, &root.join(layer(number)))?;
+    }
+    let inside =
+        |place: &&PathBuf| hidden.is_some_and(|hidden| hidden.starts_with(place) && hidden != **place);
+    let Some((place, hidden)) = places.iter().rfind(inside).zip(hidden) else { return Ok(()) };
+    let number = places.iter().position(|it| it == place).unwrap_or(0);
+    let (mut real, mut own) = (place.clone(), root.join(layer(number)));
+    let mut names = hidden.strip_prefix(place).unwrap_or(hidden).iter().peekable();
+    while let Some(name) = names.next() {
+        (real, own) = (real.join(name), own.join(name));
+        match names.peek() {
+            Some(_) => alike(&real, &own)?,
+            None => hide(&own)?,
+        }
+    }
+    // What was made inside has changed their times.
+    for path in hidden.ancestors().skip(1).take_while(|path| path.starts_with(place)) {
+        let own = root.join(layer(number)).join(path.strip_prefix(place).unwrap_or(path));
+        take_times(path, &own)?;
+    }
+    Ok(())
+}
+
+/// Makes a directory with the owner, mode and times of another.
+fn alike(like: &Path, path: &Path) -> io::Result<()> {
+    let data = fs::metadata(like)?;
+    fs::create_dir(path)?;
+    // Of users other than root everything is their own.
+    let _ = chown(path, Some(data.uid()), Some(data.gid()));
+    fs::set_permissions(path, data.permissions())?;
+    take_times(like, path)
+}
+
+fn take_times(like: &Path, path: &Path) -> io::Result<()> {
+    let data = fs::metadata(like)?;
+    let accessed = TimeSpec::new(data.atime(), data.atime_nsec());
+    let modified = TimeSpec::new(data.mtime(), data.mtime_nsec());
+    Ok(utimensat(AT_FDCWD, path, &accessed, &modified, UtimensatFlags::FollowSymlink)?)
+}
