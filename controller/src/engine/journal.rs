@@ -177,11 +177,6 @@ fn describes_file(number: i64) -> bool {
     )
 }
 
-/// Whether the call sets a timer going that is the kernel's.
-pub(super) fn sets_timer(number: i64) -> bool {
-    number == libc::SYS_timerfd_settime
-}
-
 /// Whether the call maps memory that others may have, too.
 fn maps_shared(call: &Syscall) -> bool {
     let flags = call.args[3] as i32;
@@ -216,9 +211,6 @@ pub(super) trait Noting: Execution {
             return;
         }
         self.note(index, Observed::Call { number: call.number, result: shown });
-        if sets_timer(call.number as i64) {
-            self.note_source(index, Some(call.number), Begun::Timer);
-        }
         if maps_shared(call) {
             let mappings = self.mappings();
             if let Some(journal) = &mut self.parts().course.journal {

@@ -11,6 +11,7 @@ mod copies;
 mod ending;
 pub(crate) mod evidence;
 mod execution;
+mod expiring;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
+mod own;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -38,6 +40,7 @@ mod time;
 mod timeouts;
 mod timers;
 mod unwind;
+mod waits;
 mod world;
 
 pub(crate) use syscalls::name as syscall_name;
