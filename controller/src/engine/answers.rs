@@ -2,6 +2,7 @@
 //! (time, random numbers, process numbers), and what concerns threads.
 
 use super::execution::Execution;
+use super::expiring::Expiring as _;
 use super::futex::{Futexes as _, error};
 use super::library::LibraryCalls as _;
 use super::own_paths::OwnPaths as _;
@@ -10,6 +11,7 @@ use super::sites::What;
 use super::syscalls::name;
 use super::thread::{FIRST_TID, Mode, Pending, Syscall};
 use super::time::Clock;
+use super::waits::Waiters as _;
 use super::world::MAX_OUTPUT;
 use super::{End, EngineError, timeouts};
 use crate::os::{calls, proc, signals};
@@ -45,6 +47,7 @@ pub(super) trait Answers: Execution {
         let args = call.args;
         // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
         self.rings_now();
+        self.expires(None);
         let it = self.parts();
         it.private.calls(call.number as i64);
         it.course.stuck.asks(call);
@@ -124,16 +127,18 @@ pub(super) trait Answers: Execution {
                     let bit = 1u64.checked_shl((signal as u32).wrapping_sub(1)).unwrap_or(0);
                     it.course.restarting &= !bit;
                     it.course.restarting |= if flags & libc::SA_RESTART as u64 != 0 { bit } else { 0 };
+                    let handler = it.memory.read_u64(action).unwrap_or(0);
+                    it.course.caught &= !bit;
+                    it.course.caught |= if handler > libc::SIG_IGN as u64 { bit } else { 0 };
                 }
                 return Ok(false);
             }
+            libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime => {
+                return self.answers_expiring(index, call);
+            }
             _ => {
                 self.path_for_kernel(index, call);
-                let it = self.parts();
-                let patience = timeouts::longest(call, &|at| it.memory.read_u64(at));
-                let until = patience.map(|patience| it.course.clock.now().saturating_add(patience));
-                it.threads[index].waits_until = until;
-                return Ok(false);
+                return Ok(self.answers_reading(index, call)? || self.waits(index, call)?);
             }
         }
         Ok(true)
@@ -143,11 +148,19 @@ pub(super) trait Answers: Execution {
     /// the kernel's is not the program's.
     fn has_waited(&mut self, index: usize, call: &Syscall, result: u64) {
         self.path_for_program(index);
+        self.descriptors_change(call, result);
         let it = self.parts();
-        if let Some(until) = it.threads[index].waits_until.take()
-            && timeouts::is_over(call.number as i64, result)
-        {
-            it.course.clock.reach(until);
+        if let Some(until) = it.threads[index].waits_until.take() {
+            if timeouts::is_over(call.number as i64, result) {
+                it.course.clock.reach(until);
+            }
+            if let Some((at, unit)) = timeouts::left_at(call) {
+                let left = until.saturating_sub(it.course.clock.now());
+                let words = [left / SECOND, left % SECOND / unit].map(u64::to_le_bytes);
+                // The kernel does not care either whether it can be written.
+                it.memory.look_through(it.threads[index].tid);
+                it.memory.store(at, &words.concat());
+            }
         }
         // What a signal of a timer says that was waited for.
         let [_, at, ..] = call.args;

@@ -4,6 +4,7 @@ use super::execution::Course;
 use super::journal::Journal;
 use super::time::Clock;
 use super::timers::Timers;
+use super::waits::Waits;
 use super::world::Streams;
 use super::{EngineError, EngineOptions};
 use crate::os::{Tid, proc};
@@ -15,6 +16,9 @@ pub(super) struct Moment {
     clock: Clock,
     timers: Timers,
     restarting: u64,
+    caught: u64,
+    /// Whether others may write to the program's descriptors.
+    shared: bool,
     dumpable: u64,
     expects_signals: bool,
     warnings: Vec<String>,
@@ -31,6 +35,8 @@ impl Moment {
             clock: course.clock.clone(),
             timers: course.timers.clone(),
             restarting: course.restarting,
+            caught: course.caught,
+            shared: course.waits.is_shared(),
             dumpable: course.dumpable,
             expects_signals: course.expects_signals,
             warnings: course.warnings.clone(),
@@ -55,6 +61,8 @@ impl Moment {
         Ok(Course {
             timers: self.timers,
             restarting: self.restarting,
+            caught: self.caught,
+            waits: Waits::copied(self.shared),
             dumpable: self.dumpable,
             expects_signals: self.expects_signals,
             warnings: self.warnings,

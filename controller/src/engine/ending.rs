@@ -2,6 +2,7 @@
 
 use super::busy::Busyness as _;
 use super::execution::Execution;
+use super::expiring::Expiring as _;
 use super::schedule::Schedule as _;
 use super::syscalls::name;
 use super::thread::Mode;
@@ -96,7 +97,9 @@ pub(super) trait Ending: Execution {
         it.course.heap.clear();
         it.course.locks.clear();
         it.course.timers.executes();
-        it.course.restarting = 0;
+        (it.course.restarting, it.course.caught) = (0, 0);
+        it.course.waits.executes();
+        self.descriptors_left();
     }
 
     /// What each thread was doing at the end.

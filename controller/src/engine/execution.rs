@@ -6,6 +6,7 @@
 
 use super::busy::Busy;
 use super::calls::Told;
+use super::expiring::Expirations;
 use super::joins::Lives;
 use super::journal::Journal;
 use super::locks::Locks;
@@ -17,6 +18,7 @@ use super::stuck::Rounds;
 use super::thread::{Mode, Pending, Thread};
 use super::time::{Clock, mix};
 use super::timers::Timers;
+use super::waits::Waits;
 use super::world::Streams;
 use super::{End, EngineError, EngineOptions};
 use crate::os::Tid;
@@ -69,6 +71,12 @@ pub(super) struct Course {
     pub(super) timers: Timers,
     /// Signals after whose handlers system calls begin anew (SA_RESTART), a bit each, by the program's numbers.
     pub(super) restarting: u64,
+    /// Signals that have handlers, likewise.
+    pub(super) caught: u64,
+    /// Timers that are descriptors.
+    pub(super) expirations: Expirations,
+    /// Threads that wait for descriptors.
+    pub(super) waits: Waits,
     /// Signals may come while threads sleep.
     pub(super) expects_signals: bool,
     /// When the execution has taken too long.
@@ -102,6 +110,9 @@ impl Course {
             stirred: false,
             timers: Timers::default(),
             restarting: 0,
+            caught: 0,
+            expirations: Expirations::default(),
+            waits: Waits::default(),
             expects_signals: false,
             deadline: Instant::now() + options.timeout,
             reaped: false,

@@ -6,10 +6,12 @@
 
 use super::EngineError;
 use super::execution::Execution;
+use super::expiring::Expiring as _;
 use super::ringing::{Ringing as _, Still};
 use super::sites::What;
 use super::thread::{AfterWake, Mode, Pending, Syscall};
 use super::time::Clock;
+use super::waits::Waiters as _;
 use crate::os::proc;
 use wmtrace_model::op::{Addr, How, Op, Place, ThreadId};
 use wmtrace_model::order::Order;
@@ -342,6 +344,9 @@ pub(super) trait Futexes: Execution {
 
     /// A sleeper for which a signal has come goes on.
     fn wake_signalled(&mut self, index: usize) {
+        if self.waits_for_descriptors(index) {
+            return;
+        }
         let it = self.parts();
         if it.course.expects_signals && proc::has_signal(it.process, it.threads[index].tid) {
             it.machine.interrupt(it.threads[index].id);
@@ -395,7 +400,7 @@ pub(super) trait Futexes: Execution {
     /// What is to happen at a time happens, if it has come: a thread is woken, or a timer rings. If nobody can go on, time
     /// passes until it has.
     fn fire_timer(&mut self, still: Option<Still>) -> bool {
-        if still.is_some_and(|still| self.somebody_hears(still)) {
+        if self.expires(still) || still.is_some_and(|still| self.somebody_hears(still)) {
             return true;
         }
         let it = self.parts();
@@ -405,7 +410,12 @@ pub(super) trait Futexes: Execution {
         }
         it.machine.interrupt(it.threads[index].id);
         let number = it.threads[index].syscall.map_or(0, |call| call.number as i64);
-        self.wakes(index, if number == libc::SYS_futex { error(libc::ETIMEDOUT) } else { 0 });
+        let result = match self.waits_in_vain(index) {
+            Some(result) => result,
+            None if number == libc::SYS_futex => error(libc::ETIMEDOUT),
+            None => 0,
+        };
+        self.wakes(index, result);
         true
     }
 

@@ -180,11 +180,6 @@ fn describes_file(number: i64) -> bool {
     )
 }
 
-/// Whether the call sets a timer going that is the kernel's.
-pub(super) fn sets_timer(number: i64) -> bool {
-    number == libc::SYS_timerfd_settime
-}
-
 /// Whether the call opens a file to write.
 fn opens_to_write(call: &Syscall) -> bool {
     let flags = match call.number as i64 {
@@ -230,9 +225,6 @@ pub(super) trait Noting: Execution {
             return;
         }
         self.note(index, Observed::Call { number: call.number, result: shown });
-        if sets_timer(call.number as i64) {
-            self.note_source(index, Some(call.number), Begun::Timer);
-        }
         if opens_to_write(call) && (shown as i64) >= 0 {
             self.note_file(shown);
         }

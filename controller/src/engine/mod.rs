@@ -11,6 +11,7 @@ mod copies;
 mod ending;
 pub(crate) mod evidence;
 mod execution;
+mod expiring;
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod own_paths;
 mod places;
 mod private;
 mod refusals;
+mod own;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -43,6 +45,7 @@ mod time;
 mod timeouts;
 mod timers;
 mod unwind;
+mod waits;
 mod world;
 
 pub(crate) use syscalls::name as syscall_name;

@@ -5,6 +5,7 @@
 use super::EngineError;
 use super::answers::Answers as _;
 use super::execution::Execution;
+use super::expiring::Expiring as _;
 use super::futex::error;
 use super::journal::{Begun, Noting as _};
 use super::thread::{Mode, Syscall};
@@ -31,7 +32,7 @@ pub(super) enum Still {
 }
 
 /// Whether the program has asked the kernel to wake it by a signal, and by nothing else.
-fn waits_for_signals(call: &Syscall) -> bool {
+pub(super) fn waits_for_signals(call: &Syscall) -> bool {
     match call.number as i64 {
         calls::SYS_pause | libc::SYS_rt_sigsuspend | libc::SYS_rt_sigtimedwait => true,
         // Of no file: AArch64 has no other way to pause.
@@ -223,25 +224,32 @@ pub(super) trait Ringing: Execution {
         if let Some(at) = it.course.clock.next() {
             return (next.0 < at).then_some(next);
         }
-        let away = || it.threads.iter().filter(|thread| thread.mode == Mode::Away);
-        let inside = away().all(|thread| thread.syscall.is_some_and(|call| waits_for_signals(&call)));
-        if !it.course.children.is_empty() || !inside {
-            return None;
-        }
-        Some(next)
+        self.is_inside().then_some(next)
+    }
+
+    /// Whether nobody waits for what is not the program's.
+    fn is_inside(&mut self) -> bool {
+        let it = self.parts();
+        let mut away = it.threads.iter().filter(|thread| thread.mode == Mode::Away);
+        it.course.children.is_empty()
+            && away.all(|thread| thread.syscall.is_some_and(|call| waits_for_signals(&call)))
     }
 
     /// All wait: the next timer rings if they have waited for so long, in real time, since this was first asked. Whether it
     /// does.
     fn rings_by_real_time(&mut self, since: &mut Option<Instant>) -> bool {
         let it = self.parts();
-        let Some((due, key)) = it.course.timers.next(false) else { return false };
+        let (ringing, expiring) = (it.course.timers.next(false), it.course.expirations.next());
+        let Some(due) = [ringing.map(|it| it.0), expiring].into_iter().flatten().min() else { return false };
         let left = due.saturating_sub(it.course.clock.now());
         if since.get_or_insert_with(Instant::now).elapsed().as_nanos() < u128::from(left) {
             return false;
         }
         *since = None;
-        self.rings(key, true)
+        match ringing {
+            Some((at, key)) if at == due => self.rings(key, true),
+            _ => self.expires_at(due),
+        }
     }
 
     /// A thread runs natively: the next timer rings if it has worked for so long, or else (in the kernel) waited, since

@@ -9,6 +9,7 @@ use super::ringing::{Ringing as _, Still};
 use super::sites::What;
 use super::stuck::Stuckness as _;
 use super::thread::{Mode, Pending};
+use super::waits::Waiters as _;
 use super::{End, EngineError};
 use std::time::Duration;
 use wmtrace_model::op::{How, Op, Step, Stuck};
@@ -25,12 +26,19 @@ pub(super) trait Schedule: Execution {
         while self.parts().course.end.is_none() {
             // Threads may be made, woken or ended on the way: look again after each.
             while let Some(index) = self.running() {
-                self.advance(index)?;
+                match std::mem::take(&mut self.parts().threads[index].makes_call) {
+                    true => self.makes_call(index)?,
+                    false => self.advance(index)?,
+                }
                 if self.parts().course.end.is_some() {
                     return Ok(());
                 }
             }
+            let stirred = self.parts().course.stirred;
             self.look_for_returned()?;
+            if stirred {
+                self.look_at_waits()?;
+            }
             if self.running().is_some() || self.fire_timer(None) {
                 continue;
             }
@@ -59,6 +67,9 @@ pub(super) trait Schedule: Execution {
                     return Ok(());
                 }
                 if self.fire_timer(Some(still)) || self.signal_comes()? || self.looks_again(stuck) {
+                    return Ok(());
+                }
+                if stuck == Stuck::Deadlock && self.wait_for_outside()? {
                     return Ok(());
                 }
                 match stuck {

@@ -67,7 +67,8 @@ pub(super) trait Stuckness: Execution {
         let sleeps = |mode: Mode| matches!(mode, Mode::Asleep | Mode::Ended);
         let alone = course.children.is_empty() && it.threads.iter().all(|thread| sleeps(thread.mode));
         // Who sleeps until a time goes on by itself, and a timer that rings once may be the one that matters.
-        if !alone || course.clock.next().is_some() || !course.timers.all_ring_again() {
+        let later = course.clock.next().or(course.expirations.next());
+        if !alone || later.is_some() || !course.timers.all_ring_again() {
             course.stuck = Rounds { calls: course.stuck.calls, ..Rounds::default() };
             return false;
         }

@@ -90,6 +90,8 @@ pub(super) struct Thread {
     pub(super) syscall: Option<Syscall>,
     /// When that call gives up waiting, if it does.
     pub(super) waits_until: Option<u64>,
+    /// A signal has come while it waited for descriptors: the kernel does that call, as soon as the thread goes on.
+    pub(super) makes_call: bool,
     /// A hash of the memory that it has written, as far as only it may look at it.
     pub(super) written: u64,
     /// Where the fault was that it was last told of.
@@ -129,6 +131,7 @@ impl Thread {
             clear_tid: 0,
             syscall: None,
             waits_until: None,
+            makes_call: false,
             written: 0,
             fault: None,
             waits_for_bits: u32::MAX,

@@ -143,6 +143,7 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
     };
     let (args, env) = (pointers(&start.args), pointers(&start.env));
     let streams = [start.stdin.as_raw_fd(), start.stdout.as_raw_fd(), start.stderr.as_raw_fd()];
+    let only = super::descriptors::none_copied();
     // SAFETY: until it executes the program, the child only makes system calls, on memory made before the fork.
     let child = unsafe {
         match libc::fork() {
@@ -151,7 +152,7 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
             child => Tid(child),
         }
     };
-    drop(failed_write);
+    drop((failed_write, only));
     if let Err(OsError { error, .. }) = ptrace::seize(child) {
         ptrace::kill(child);
         // SAFETY: our own child, which nobody else waits for.

@@ -3,6 +3,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod calls;
+pub(crate) mod descriptors;
 pub(crate) mod interrupt;
 pub(crate) mod launch;
 pub(crate) mod memory;

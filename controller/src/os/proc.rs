@@ -1,10 +1,10 @@
 //! What `/proc` tells of a traced process.
 
 use super::Tid;
+use super::descriptors::Descriptors;
 use super::signals::Signals;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -125,24 +125,38 @@ pub(crate) fn open_files(process: Tid) -> Vec<OpenFile> {
     files
 }
 
+/// What a descriptor of a process leads to, as `/proc/PID/fd/N` links to. Nothing if there is none.
+pub(crate) fn descriptor(process: Tid, fd: i32) -> Option<String> {
+    let target = fs::read_link(format!("/proc/{process}/fd/{fd}")).ok()?;
+    Some(target.to_string_lossy().into_owned())
+}
+
+/// What the kernel tells of a descriptor, line by line: a name, and what follows.
+pub(crate) fn descriptor_info(process: Tid, fd: i32) -> Vec<(String, String)> {
+    let text = fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).unwrap_or_default();
+    let line =
+        |line: &str| line.split_once(':').map(|(name, rest)| (name.to_owned(), rest.trim().to_owned()));
+    text.lines().filter_map(line).collect()
+}
+
+/// The flags that a descriptor was opened with, and has now (`O_NONBLOCK`, `O_CLOEXEC` …).
+pub(crate) fn descriptor_flags(process: Tid, fd: i32) -> i32 {
+    let info = descriptor_info(process, fd);
+    let flags = info.iter().find(|(name, _)| name == "flags");
+    flags.and_then(|(_, flags)| i32::from_str_radix(flags, 8).ok()).unwrap_or(0)
+}
+
 /// The open files of a process, with the place in each, as our own: where one of them is then, the process is, too.
 pub(crate) fn share_files(process: Tid, files: &[OpenFile]) -> io::Result<Vec<(File, u64)>> {
-    // SAFETY: system calls on numbers; each makes a descriptor that is nobody else's.
-    let owned = |number: libc::c_long, first: i32, second: i32| unsafe {
-        match libc::syscall(number, first, second, 0) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(OwnedFd::from_raw_fd(fd as i32)),
-        }
-    };
-    let process = owned(libc::SYS_pidfd_open, process.0, 0)?;
-    let share = |file: &OpenFile| owned(libc::SYS_pidfd_getfd, process.as_raw_fd(), file.fd);
-    files.iter().map(|file| Ok((File::from(share(file)?), file.offset))).collect()
+    let shared = Descriptors::of(process)?;
+    files.iter().map(|file| Ok((File::from(shared.copy(file.fd)?), file.offset))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Seek as _;
+    use std::os::fd::AsRawFd as _;
 
     #[test]
     fn lines_of_maps() {

@@ -30,6 +30,7 @@ mod recordings;
 mod robustness;
 mod run;
 mod source;
+mod time;
 mod transparency;
 mod unknown;
 mod verdicts;

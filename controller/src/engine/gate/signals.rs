@@ -4,7 +4,7 @@
 use super::host::Host;
 use super::run::Run;
 use crate::os::memory::ProcessMemory;
-use crate::os::{Tid, launch, proc};
+use crate::os::{Tid, descriptors, launch, proc};
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
@@ -81,7 +81,9 @@ fn ask(qemu: &Path, signal: i32) -> Option<i32> {
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let mut command = Command::new(qemu);
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let only = descriptors::none_copied();
     let mut child = command.spawn().ok()?;
+    drop(only);
     let tid = Tid(i32::try_from(child.id()).ok()?);
     let until = Instant::now() + PATIENCE;
     let mut set = None;
