@@ -49,6 +49,9 @@ impl<'a> Merger<'a> {
             .ledger
             .modules
             .extend(ran.modules.into_iter().map(|module| (module.path, module.managed)));
+        if let Some(output) = ran.output {
+            self.campaign.output = output;
+        }
         for warning in ran.warnings {
             if !self.campaign.warnings.contains(&warning) {
                 self.campaign.warnings.push(warning);

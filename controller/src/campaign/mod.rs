@@ -20,6 +20,7 @@ pub(crate) mod setup;
 mod signal;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 mod verify;
 mod wrapped;
 
@@ -33,7 +34,7 @@ use judge::Occurrence;
 use limits::Inconclusive;
 use merge::Merger;
 use pool::{Control, Work, round_size};
-use run::{Failure, Ran};
+use run::{Failure, Output, Ran};
 use setup::Setup;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -122,6 +123,8 @@ pub(crate) struct Campaign {
     pub(crate) failure: Option<Failure>,
     /// What was tested, if the program that was started has executed another.
     pub(crate) wrapped: Option<Wrapped>,
+    /// What the program wrote in the first execution.
+    pub(crate) output: Output,
 }
 
 /// Who is told how far a campaign is.
@@ -158,6 +161,7 @@ pub(crate) fn run<L: Launch>(
         stop: Stop::Failed,
         failure: None,
         wrapped: None,
+        output: Output::default(),
     };
     std::thread::scope(|scope| {
         let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };

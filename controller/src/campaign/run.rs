@@ -33,6 +33,17 @@ pub(crate) struct Ran {
     pub(crate) modules: Vec<ModuleInfo>,
     /// The file of the program that made the first thread.
     pub(crate) executes: Option<PathBuf>,
+    /// What the program wrote, in the first execution.
+    pub(crate) output: Option<Output>,
+}
+
+/// What a program wrote.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Output {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    /// Whether there was more.
+    pub(crate) truncated: bool,
 }
 
 /// Why there is no execution.
@@ -110,6 +121,11 @@ impl<'a, E: Engine> Runner<'a, E> {
             evidence,
             modules,
             executes: outcome.executes,
+            output: (planned.index == 0).then_some(Output {
+                stdout: outcome.stdout,
+                stderr: outcome.stderr,
+                truncated: outcome.truncated,
+            }),
         })
     }
 

@@ -40,6 +40,7 @@ mod timers;
 mod unwind;
 mod world;
 
+pub(crate) use modules::is_meant;
 pub(crate) use syscalls::name as syscall_name;
 
 use evidence::{Evidence, Standing};

@@ -32,4 +32,5 @@ mod source;
 mod transparency;
 mod unknown;
 mod verdicts;
+mod words;
 mod wrapped;
