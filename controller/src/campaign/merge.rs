@@ -15,6 +15,11 @@ use wmtrace_model::recording::Recording;
 /// Races that are only possible, in a report: who wants to see more asks for them.
 const MOST_POSSIBLE: usize = 16;
 
+/// There are fewer workers than the user wants.
+pub(super) fn fewer(why: &str) -> String {
+    format!("fewer executions at a time than asked for: {why}")
+}
+
 pub(super) struct Merger<'a> {
     setup: &'a Setup,
     order: &'a Order,
@@ -153,6 +158,14 @@ impl<'a> Merger<'a> {
         }
     }
 
+    /// A worker has left.
+    pub(super) fn fewer(&mut self, why: &str) {
+        let warning = fewer(why);
+        if !self.campaign.warnings.contains(&warning) {
+            self.campaign.warnings.push(warning);
+        }
+    }
+
     pub(super) fn stop(self, stop: Stop) {
         self.campaign.stop = stop;
     }
@@ -160,9 +173,11 @@ impl<'a> Merger<'a> {
     pub(super) fn fail(self, failure: Failure) {
         self.campaign.stop = match failure {
             Failure::Engine(EngineError::Interrupted) => Stop::Interrupted,
-            Failure::Engine(_) | Failure::Defect(_) | Failure::Execution { .. } | Failure::Difference(_) => {
-                Stop::Failed
-            }
+            Failure::Engine(_)
+            | Failure::Defect(_)
+            | Failure::Execution { .. }
+            | Failure::Difference(_)
+            | Failure::Crowded { .. } => Stop::Failed,
         };
         if self.campaign.stop == Stop::Failed {
             self.campaign.failure = Some(failure);

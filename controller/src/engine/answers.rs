@@ -3,6 +3,7 @@
 
 use super::execution::Execution;
 use super::futex::{Futexes as _, error};
+use super::lacks::Lacks as _;
 use super::library::LibraryCalls as _;
 use super::ringing::Ringing as _;
 use super::sites::What;
@@ -44,6 +45,7 @@ pub(super) trait Answers: Execution {
         let args = call.args;
         // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
         self.rings_now();
+        self.may_kill(call);
         let it = self.parts();
         it.course.stuck.asks(call);
         let own = it.threads[index].virtual_tid as u64;

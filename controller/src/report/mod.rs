@@ -187,8 +187,13 @@ impl CampaignReport {
         match failure {
             Failure::Engine(EngineError::Unsupported(what)) => self.unsupported.push(what),
             Failure::Engine(EngineError::Input(_)) => self.error_exit = Exit::Usage,
-            Failure::Engine(EngineError::Os(_) | EngineError::Mismatch(_) | EngineError::Interrupted) => {}
-            Failure::Defect(_) | Failure::Execution { .. } => {}
+            Failure::Engine(
+                EngineError::Os(_)
+                | EngineError::Exhausted(_)
+                | EngineError::Mismatch(_)
+                | EngineError::Interrupted,
+            ) => {}
+            Failure::Defect(_) | Failure::Execution { .. } | Failure::Crowded { .. } => {}
             Failure::Difference(difference) => self.difference = Some(difference),
         }
     }

@@ -16,6 +16,7 @@ mod containers;
 mod determinism;
 mod differential;
 mod evidence;
+mod exhausted;
 mod forms;
 mod kinds;
 mod limits;

@@ -9,6 +9,7 @@ use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::journal::Noting as _;
+use crate::engine::lacks::Lacks as _;
 use crate::engine::syscalls::{blocks, is_address, touched};
 use crate::os::ptrace::{self, Resume, Stop};
 use crate::os::{Tid, proc};
@@ -154,6 +155,7 @@ impl<S: Strategy> Run<'_, S> {
         self.asked_for_thread(index, &call)?;
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
+        self.has_got(&call, result);
         match call.number as i64 {
             // The program knows its threads by other numbers.
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) && !failed => {
