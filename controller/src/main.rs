@@ -12,6 +12,7 @@ mod explain;
 mod inspect;
 mod launch;
 mod litmus;
+mod nearest;
 mod os;
 mod replay;
 mod report;

@@ -1,7 +1,7 @@
 //! `wmtrace PROGRAM`: options to campaign to report.
 
 use super::setup::Setup;
-use super::{Order, confirm, run};
+use super::{Order, confirm, run, unmatched};
 use crate::cli::TestOptions;
 use crate::exit::Exit;
 use crate::launch::Launch;
@@ -87,6 +87,7 @@ pub(crate) fn test<L: Launch>(
     for (_, entry) in unused.filter(|(number, _)| !campaign.suppressions_used.contains(number)) {
         report.warnings.push(format!("the suppression at {} has matched no bug", entry.origin));
     }
+    report.warnings.extend(unmatched::warnings(setup, &campaign.ledger));
     report.add(campaign, began.elapsed());
     report.warnings.extend(confirm::confirm(launch, setup, &mut report.bugs, confirm));
     report

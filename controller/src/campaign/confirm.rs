@@ -132,6 +132,9 @@ fn search<L: Launch>(launch: &L, setup: &Setup, bugs: &mut [Bug], time: Duration
         let strategy = build(planned.strategy, &planned.parameters, planned.seed);
         let mut machine = Machine::new(setup.config(), Meet::new(strategy));
         let outcome = engine.execute(&mut machine)?;
+        if let Some(lacks) = outcome.lacks {
+            return Err(EngineError::Exhausted(lacks));
+        }
         let (steps, communications) = machine.counts();
         let clamped = |count| u32::try_from(count).unwrap_or(u32::MAX);
         plan.observe(clamped(steps), clamped(communications));

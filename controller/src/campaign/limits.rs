@@ -206,6 +206,7 @@ mod tests {
             executes: None,
             spent: Some(Spent { places, native: Duration::from_secs(native), waiting: Duration::ZERO }),
             misuses: Vec::new(),
+            lacks: None,
             journal: Default::default(),
         }
     }

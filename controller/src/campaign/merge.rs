@@ -16,6 +16,11 @@ use wmtrace_model::recording::Recording;
 /// Races that are only possible, in a report: who wants to see more asks for them.
 const MOST_POSSIBLE: usize = 16;
 
+/// There are fewer workers than the user wants.
+pub(super) fn fewer(why: &str) -> String {
+    format!("fewer executions at a time than asked for: {why}")
+}
+
 pub(super) struct Merger<'a> {
     setup: &'a Setup,
     order: &'a Order,
@@ -50,6 +55,9 @@ impl<'a> Merger<'a> {
             .ledger
             .modules
             .extend(ran.modules.into_iter().map(|module| (module.path, module.managed)));
+        if let Some(output) = ran.output {
+            self.campaign.output = output;
+        }
         for warning in ran.warnings {
             if !self.campaign.warnings.contains(&warning) {
                 self.campaign.warnings.push(warning);
@@ -170,6 +178,14 @@ impl<'a> Merger<'a> {
         }
     }
 
+    /// A worker has left.
+    pub(super) fn fewer(&mut self, why: &str) {
+        let warning = fewer(why);
+        if !self.campaign.warnings.contains(&warning) {
+            self.campaign.warnings.push(warning);
+        }
+    }
+
     pub(super) fn stop(self, stop: Stop) {
         self.campaign.stop = stop;
     }
@@ -177,9 +193,11 @@ impl<'a> Merger<'a> {
     pub(super) fn fail(self, failure: Failure) {
         self.campaign.stop = match failure {
             Failure::Engine(EngineError::Interrupted) => Stop::Interrupted,
-            Failure::Engine(_) | Failure::Defect(_) | Failure::Execution { .. } | Failure::Difference(_) => {
-                Stop::Failed
-            }
+            Failure::Engine(_)
+            | Failure::Defect(_)
+            | Failure::Execution { .. }
+            | Failure::Difference(_)
+            | Failure::Crowded { .. } => Stop::Failed,
         };
         if self.campaign.stop == Stop::Failed {
             self.campaign.failure = Some(failure);

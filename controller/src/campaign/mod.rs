@@ -20,6 +20,7 @@ pub(crate) mod setup;
 mod signal;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 mod verify;
 mod wrapped;
 
@@ -33,7 +34,7 @@ use judge::Occurrence;
 use limits::Inconclusive;
 use merge::Merger;
 use pool::{Control, Work, round_size};
-use run::{Failure, Ran};
+use run::{Failure, Output, Ran};
 use setup::Setup;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -122,6 +123,8 @@ pub(crate) struct Campaign {
     pub(crate) failure: Option<Failure>,
     /// What was tested, if the program that was started has executed another.
     pub(crate) wrapped: Option<Wrapped>,
+    /// What the program wrote in the first execution.
+    pub(crate) output: Output,
 }
 
 /// Who is told how far a campaign is.
@@ -158,13 +161,14 @@ pub(crate) fn run<L: Launch>(
         stop: Stop::Failed,
         failure: None,
         wrapped: None,
+        output: Output::default(),
     };
     std::thread::scope(|scope| {
         let work = Work { jobs: &jobs, results: send_result, control: &control, verify: order.verify };
         let (tell, started) = channel();
         let mut workers = Vec::new();
         let mut missing: BTreeSet<String> = BTreeSet::new();
-        match pool::worker(scope, launch, setup, work.clone(), Some(tell)) {
+        match pool::worker(scope, launch, setup, work.clone(), tell.clone()) {
             Ok(first) => workers.push(first),
             Err(error) => {
                 campaign.failure = Some(error.into());
@@ -174,11 +178,14 @@ pub(crate) fn run<L: Launch>(
         match started.recv() {
             Ok(Ok(())) => {
                 for _ in 1..order.jobs {
-                    match pool::worker(scope, launch, setup, work.clone(), None) {
+                    match pool::worker(scope, launch, setup, work.clone(), tell.clone()) {
                         Ok(worker) => workers.push(worker),
                         Err(error) => drop(missing.insert(error.to_string())),
                     }
                 }
+                // Who is there is known before anybody is asked to leave.
+                drop(tell);
+                missing.extend(started.iter().filter_map(|it| it.err().map(|error| error.to_string())));
                 // From here on only workers can send: if all of them are gone, nobody waits.
                 drop(work);
                 let merger = Merger::new(setup, order, &mut campaign);
@@ -193,12 +200,9 @@ pub(crate) fn run<L: Launch>(
         drop(send_job);
         for worker in workers {
             // A panic has been reported by the promise that it broke.
-            if let Ok(Some(error)) = worker.join() {
-                missing.insert(error.to_string());
-            }
+            let _ = worker.join();
         }
-        let fewer = |error| format!("fewer executions at a time than asked for: {error}");
-        campaign.warnings.extend(missing.into_iter().map(fewer));
+        campaign.warnings.extend(missing.iter().map(|error| merge::fewer(error)));
     });
     campaign
 }
@@ -230,8 +234,15 @@ fn rounds(
             let _ = jobs.send(plan.next_execution());
         }
         let mut slots: Vec<Option<Result<Ran, Failure>>> = (0..size).map(|_| None).collect();
-        for _ in 0..size {
+        let mut open = size;
+        while open > 0 {
             let Ok((index, result)) = results.recv() else { break };
+            if let Some(Err(Failure::Crowded { planned, why })) = result {
+                merger.fewer(&why);
+                let _ = jobs.send(planned);
+                continue;
+            }
+            open -= 1;
             if let Some(result) = &result {
                 let bug = result.as_ref().is_ok_and(|ran| ran.occurrences.iter().any(Occurrence::counts));
                 if result.is_err() || (bug && !order.keep_going) {

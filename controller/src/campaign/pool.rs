@@ -12,7 +12,7 @@ use crate::launch::Launch;
 use crate::os::interrupt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 use wmtrace_model::plan::Planned;
@@ -36,16 +36,64 @@ pub(super) struct Control {
     /// Executions after this one are not needed.
     pub(super) cutoff: AtomicU64,
     pub(super) deadline: Option<Instant>,
+    crew: Mutex<Crew>,
+    /// Somebody has left.
+    left: Condvar,
+}
+
+/// The workers.
+#[derive(Default)]
+struct Crew {
+    /// Those that will do more work.
+    staying: usize,
+    /// Those, and those whose processes are not gone yet.
+    present: usize,
 }
 
 impl Control {
     pub(super) fn new(deadline: Option<Instant>) -> Control {
-        Control { cutoff: AtomicU64::new(u64::MAX), deadline }
+        Control { cutoff: AtomicU64::new(u64::MAX), deadline, crew: Mutex::default(), left: Condvar::new() }
     }
 
     /// Whether no more executions are to be begun, whatever was found.
     pub(super) fn is_over(&self) -> bool {
         interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker is ready to work.
+    fn joins(&self) {
+        let mut crew = self.crew();
+        crew.staying += 1;
+        crew.present += 1;
+    }
+
+    /// A worker lacks something that the others use: whether it may leave. The last one stays.
+    fn lets_leave(&self) -> bool {
+        let mut crew = self.crew();
+        let may = crew.staying > 1;
+        crew.staying -= usize::from(may);
+        may
+    }
+
+    /// Its processes are gone.
+    fn has_left(&self) {
+        self.crew().present -= 1;
+        self.left.notify_all();
+    }
+
+    /// Whether nobody else is there.
+    fn is_alone(&self) -> bool {
+        self.crew().present == 1
+    }
+
+    /// The last worker waits until the others are gone.
+    fn becomes_alone(&self) {
+        let others = |crew: &mut Crew| crew.present > 1;
+        drop(self.left.wait_while(self.crew(), others));
     }
 
     fn wants(&self, index: u64) -> bool {
@@ -55,10 +103,11 @@ impl Control {
     }
 }
 
-/// A worker's thread; it ends with why it could not begin. The others do its share then.
-pub(super) type Worker<'scope> = ScopedJoinHandle<'scope, Option<EngineError>>;
+/// A worker's thread.
+pub(super) type Worker<'scope> = ScopedJoinHandle<'scope, ()>;
 
-/// A worker. The first one tells whether its engine could be started: if not, nothing is run at all.
+/// A worker. It tells whether its engine could be started. If not, the others do its share; if the first one's could not,
+/// nothing is run at all.
 ///
 /// # Errors
 /// When there can be no more threads.
@@ -67,23 +116,22 @@ pub(super) fn worker<'scope, L: Launch>(
     launch: &'scope L,
     setup: &'scope Setup,
     work: Work<'scope>,
-    tell: Option<Sender<Result<(), EngineError>>>,
+    tell: Sender<Result<(), EngineError>>,
 ) -> Result<Worker<'scope>, EngineError> {
-    let work = move || match (launch.launch(&setup.program, &setup.engine), tell) {
-        (Ok(engine), tell) => {
+    let work = move || match launch.launch(&setup.program, &setup.engine) {
+        Ok(engine) => {
+            work.control.joins();
             // Nobody listens only if the campaign is over.
-            let _ = tell.map(|tell| tell.send(Ok(())));
+            let _ = tell.send(Ok(()));
+            drop(tell);
             work.serve(engine, setup);
-            None
         }
-        (Err(error), Some(tell)) => {
+        Err(error) => {
             let _ = tell.send(Err(error));
-            None
         }
-        (Err(error), None) => Some(error),
     };
     let thread = std::thread::Builder::new().spawn_scoped(scope, work);
-    thread.map_err(|error| EngineError::Os(format!("cannot make a thread: {error}")))
+    thread.map_err(|error| EngineError::io("cannot make a thread", &error))
 }
 
 /// What a worker needs.
@@ -103,10 +151,45 @@ impl Work<'_> {
             let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(planned) = job else { return };
             let promise = Promise { index: planned.index, results: &self.results, kept: false };
-            let result = self.control.wants(planned.index).then(|| runner.run(planned));
+            let mut is_alone = self.control.is_alone();
+            let mut result = self.control.wants(planned.index).then(|| runner.run(planned));
+            while let Some(why) = result.as_ref().and_then(lacks) {
+                if self.control.lets_leave() {
+                    // Its processes are gone before another worker tries.
+                    drop(runner);
+                    self.control.has_left();
+                    return promise.keep(Some(Err(Failure::Crowded { planned, why })));
+                }
+                if is_alone {
+                    result = result.map(|result| alone(result, why));
+                    break;
+                }
+                self.control.becomes_alone();
+                is_alone = true;
+                result = Some(runner.run(planned));
+            }
             promise.keep(result);
         }
     }
+}
+
+/// What an execution lacked that other executions use, too.
+fn lacks(result: &Result<Ran, Failure>) -> Option<String> {
+    match result {
+        Ok(ran) => ran.lacks.clone(),
+        Err(Failure::Engine(EngineError::Exhausted(why))) => Some(why.clone()),
+        Err(_) => None,
+    }
+}
+
+/// The same although nothing else runs: a program that copes with it is judged, and is told of. A bug may come from it.
+fn alone(result: Result<Ran, Failure>, why: String) -> Result<Ran, Failure> {
+    let mut ran = result?;
+    if !ran.occurrences.is_empty() {
+        return Err(EngineError::Exhausted(why).into());
+    }
+    ran.warnings.push(why);
+    Ok(ran)
 }
 
 /// A result that will come, also if the worker panics: nobody waits for ever.

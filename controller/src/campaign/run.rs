@@ -36,6 +36,19 @@ pub(crate) struct Ran {
     pub(crate) modules: Vec<ModuleInfo>,
     /// The file of the program that made the first thread.
     pub(crate) executes: Option<PathBuf>,
+    /// What the kernel refused the program for want of something that wmtrace uses, too.
+    pub(crate) lacks: Option<String>,
+    /// What the program wrote, in the first execution.
+    pub(crate) output: Option<Output>,
+}
+
+/// What a program wrote.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Output {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    /// Whether there was more.
+    pub(crate) truncated: bool,
 }
 
 /// Why there is no execution.
@@ -51,6 +64,9 @@ pub(crate) enum Failure {
     Execution { index: u64, seed: u64, defect: Defect },
     #[error("the program is not under control: {0}")]
     Difference(Difference),
+    /// There is not enough of something for all workers: this one has left, and another does its work.
+    #[error("{why}")]
+    Crowded { planned: Planned, why: String },
 }
 
 type Strategies = Recorder<Meet<Box<dyn Strategy + Send>>>;
@@ -80,6 +96,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             let again = self.execute(planned);
             self.engine.allow_shortcuts(true);
             let again = again?;
+            if let Some(lacks) = outcome.lacks.as_ref().or(again.lacks.as_ref()) {
+                return Err(EngineError::Exhausted(lacks.clone()).into());
+            }
             let machine = self.machine.as_ref().expect("it has just run");
             let second = verify::Seen::of(&again, machine.execution(), machine.findings());
             if let Some(difference) = verify::compare(&first, &second, planned, &self.engine) {
@@ -91,9 +110,11 @@ impl<'a, E: Engine> Runner<'a, E> {
             return Err(Defect::Other(format!("no replay, but: {divergence}")).into());
         }
         let ended = Ended { outcome: &outcome, execution: machine.execution(), findings: machine.findings() };
-        let occurrences =
-            judge(self.setup.rules, &self.setup.suppressions, &self.engine, &ended, &mut self.known)
-                .map_err(|defect| Failure::Execution { index: planned.index, seed: planned.seed, defect })?;
+        // Of an execution that counts only if nothing is wrong with it, nobody remembers anything.
+        let (mut forgotten, rules) = (Known::new(), self.setup.rules);
+        let known = if outcome.lacks.is_some() { &mut forgotten } else { &mut self.known };
+        let occurrences = judge(rules, &self.setup.suppressions, &self.engine, &ended, known)
+            .map_err(|defect| Failure::Execution { index: planned.index, seed: planned.seed, defect })?;
         let details = occurrences.iter().any(|occurrence| occurrence.detail.is_some());
         let recorded = details.then(|| (machine.strategy().recording().clone(), self.engine.modules()));
         let (steps, communications) = machine.counts();
@@ -114,6 +135,12 @@ impl<'a, E: Engine> Runner<'a, E> {
             evidence,
             modules,
             executes: outcome.executes,
+            lacks: outcome.lacks,
+            output: (planned.index == 0).then_some(Output {
+                stdout: outcome.stdout,
+                stderr: outcome.stderr,
+                truncated: outcome.truncated,
+            }),
         })
     }
 

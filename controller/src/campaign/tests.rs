@@ -70,6 +70,31 @@ fn results_do_not_depend_on_the_number_of_workers() {
     }
 }
 
+/// Workers that take from each other what they need leave, until there is enough; what is found is the same. A program that
+/// lacks something although nothing else runs is not accused.
+#[test]
+fn workers_leave_until_there_is_enough() {
+    let out = Directory::new("crowd");
+    let with = |jobs, enough_for| {
+        let fake = Fake { enough_for, ..Fake::new(MP) };
+        campaign(&fake, &setup(ModelKind::C11), &Order { jobs, ..order(&out.0, 70) })
+    };
+    let one = with(1, 1);
+    assert!(one.warnings.is_empty() && !one.bugs.is_empty());
+    for (jobs, enough_for) in [(4, 3), (16, 1)] {
+        let found = with(jobs, enough_for);
+        assert_eq!(digest(&found), digest(&one), "{jobs} {enough_for}");
+        assert_eq!(found.warnings, ["fewer executions at a time than asked for: no thread for it"]);
+    }
+    let found = with(4, 0);
+    assert!(found.bugs.is_empty() && found.stop == Stop::Failed, "{found:?}");
+    assert!(matches!(found.failure, Some(Failure::Engine(EngineError::Exhausted(_)))));
+    // Without a bug there is nothing to accuse it of.
+    let fake = Fake { enough_for: 0, ..Fake::new(MP_RIGHT) };
+    let found = campaign(&fake, &setup(ModelKind::C11), &order(&out.0, 20));
+    assert_eq!((found.executions, found.warnings), (20, vec!["no thread for it".to_string()]));
+}
+
 #[test]
 fn a_campaign_stops_at_the_first_bug() {
     let out = Directory::new("first");

@@ -171,7 +171,7 @@ pub(super) struct TestArgs {
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Also what is usually left out: all of the output, more events
+    /// Also what is usually left out: all of the output (without a bug, that of the first execution), more events
     #[arg(short, long)]
     verbose: bool,
 }

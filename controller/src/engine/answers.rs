@@ -4,6 +4,7 @@
 use super::execution::Execution;
 use super::expiring::Expiring as _;
 use super::futex::{Futexes as _, error};
+use super::lacks::Lacks as _;
 use super::library::LibraryCalls as _;
 use super::own_paths::OwnPaths as _;
 use super::ringing::Ringing as _;
@@ -48,6 +49,7 @@ pub(super) trait Answers: Execution {
         // Whoever makes system calls all the time, and nothing else, has to hear of it, too.
         self.rings_now();
         self.expires(None);
+        self.may_kill(call);
         let it = self.parts();
         it.private.calls(call.number as i64);
         it.course.stuck.asks(call);

@@ -23,6 +23,8 @@ pub(super) struct Moment {
     expects_signals: bool,
     warnings: Vec<String>,
     journal: Option<Journal>,
+    lacks: Option<String>,
+    may_be_killed: bool,
     stdin: u64,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
@@ -41,6 +43,8 @@ impl Moment {
             expects_signals: course.expects_signals,
             warnings: course.warnings.clone(),
             journal: course.journal.clone(),
+            lacks: course.lacks.clone(),
+            may_be_killed: course.may_be_killed,
             stdin: streams.stdin.stream_position().unwrap_or(0),
             stdout,
             stderr,
@@ -53,7 +57,7 @@ impl Moment {
         options: &EngineOptions,
         streams: &mut Streams,
     ) -> Result<Course, EngineError> {
-        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        let os = |error: std::io::Error| EngineError::io("", &error);
         streams.rewind().map_err(os)?;
         streams.stdin.seek(SeekFrom::Start(self.stdin)).map_err(os)?;
         streams.stdout.write_all(&self.stdout).map_err(os)?;
@@ -67,6 +71,8 @@ impl Moment {
             expects_signals: self.expects_signals,
             warnings: self.warnings,
             journal: self.journal,
+            lacks: self.lacks,
+            may_be_killed: self.may_be_killed,
             ..Course::new(self.clock, options)
         })
     }

@@ -3,6 +3,7 @@
 use super::busy::Busyness as _;
 use super::execution::Execution;
 use super::expiring::Expiring as _;
+use super::lacks::Lacks as _;
 use super::schedule::Schedule as _;
 use super::syscalls::name;
 use super::thread::Mode;
@@ -23,7 +24,7 @@ pub(super) trait Ending: Execution {
             (_, Some(end)) => end,
             (Ok(()), None) => return Err(EngineError::Os("an execution without an end".to_owned())),
         };
-        let spent = self.spent(&end);
+        let (spent, lacks) = (self.spent(&end), self.lacks(&end));
         let it = self.parts();
         let (stdout, stderr, truncated) = it.streams.collect();
         let threads = if matches!(end, End::Exited(_) | End::Abandoned) { Vec::new() } else { threads };
@@ -31,7 +32,19 @@ pub(super) trait Ending: Execution {
         let executes = it.course.executes.take();
         let journal = it.course.journal.take().unwrap_or_default();
         let misuses = std::mem::take(&mut it.course.misuses.found);
-        Ok(Outcome { end, threads, stdout, stderr, truncated, warnings, executes, spent, journal, misuses })
+        Ok(Outcome {
+            end,
+            threads,
+            stdout,
+            stderr,
+            truncated,
+            warnings,
+            executes,
+            spent,
+            journal,
+            misuses,
+            lacks,
+        })
     }
 
     /// Ends every process of this execution, and waits for their ends.

@@ -87,6 +87,9 @@ pub(super) struct Course {
     pub(super) locks: Locks,
     pub(super) lives: Lives,
     pub(super) misuses: Misuses,
+    /// What the kernel has refused, and whether the program itself may have sent the signal that kills it.
+    pub(super) lacks: Option<String>,
+    pub(super) may_be_killed: bool,
 }
 
 impl Course {
@@ -119,6 +122,8 @@ impl Course {
             locks: Locks::default(),
             lives: Lives::default(),
             misuses: Misuses::default(),
+            lacks: None,
+            may_be_killed: false,
         }
     }
 

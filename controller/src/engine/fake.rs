@@ -9,7 +9,7 @@ use super::{
 };
 use crate::launch::Launch;
 use crate::litmus::names;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use wmtrace_decoder::orders::{Atomic, Source};
 use wmtrace_model::litmus::parse::parse;
 use wmtrace_model::litmus::program::{Instr, Program as Litmus};
@@ -32,6 +32,10 @@ pub(crate) struct Fake {
     pub(crate) random_from: u64,
     /// What the engine refuses to do, from this execution on.
     pub(crate) refuses_from: u64,
+    /// How many engines may be there without anybody lacking something.
+    pub(crate) enough_for: usize,
+    /// How many there are.
+    pub(crate) engines: AtomicUsize,
     pub(crate) launches: AtomicU64,
     pub(crate) executions: AtomicU64,
 }
@@ -46,9 +50,22 @@ impl Fake {
             stderr: "",
             random_from: u64::MAX,
             refuses_from: u64::MAX,
+            enough_for: usize::MAX,
+            engines: AtomicUsize::new(0),
             launches: AtomicU64::new(0),
             executions: AtomicU64::new(0),
         }
+    }
+
+    /// What the program is refused now.
+    fn lacks(&self) -> Option<String> {
+        (self.engines.load(Ordering::Relaxed) > self.enough_for).then(|| "no thread for it".to_string())
+    }
+}
+
+impl Drop for FakeEngine<'_> {
+    fn drop(&mut self) {
+        self.fake.engines.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -62,6 +79,7 @@ impl<'a> Launch for &'a Fake {
 
     fn launch(&self, _program: &Program, options: &EngineOptions) -> Result<FakeEngine<'a>, EngineError> {
         self.launches.fetch_add(1, Ordering::Relaxed);
+        self.engines.fetch_add(1, Ordering::Relaxed);
         Ok(FakeEngine { fake: self, model: options.model })
     }
 }
@@ -123,6 +141,7 @@ impl Engine for FakeEngine<'_> {
             spent: None,
             journal,
             misuses: Vec::new(),
+            lacks: fake.lacks(),
         })
     }
 

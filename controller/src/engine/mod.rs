@@ -22,15 +22,16 @@ pub(crate) mod gate;
 mod joins;
 pub(crate) mod journal;
 pub(crate) mod kept;
+mod lacks;
 mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
+mod own;
 mod own_paths;
 mod places;
 mod private;
 mod refusals;
-mod own;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -48,6 +49,7 @@ mod unwind;
 mod waits;
 mod world;
 
+pub(crate) use modules::is_meant;
 pub(crate) use syscalls::name as syscall_name;
 
 use evidence::{Evidence, Standing};
@@ -257,6 +259,8 @@ pub(crate) struct Outcome {
     pub(crate) journal: journal::Journal,
     /// What it did that nobody may do, beside what the machine has found.
     pub(crate) misuses: Vec<misuse::Misuse>,
+    /// What the kernel refused it for want of something that wmtrace's own processes use, too: how it ended proves nothing.
+    pub(crate) lacks: Option<String>,
 }
 
 /// A thread at the end of an execution.
@@ -281,6 +285,9 @@ pub(crate) enum EngineError {
     /// An operation of the operating system failed, in words.
     #[error("{0}")]
     Os(String),
+    /// There was not enough of something for all executions that run at a time, or for this one alone.
+    #[error("{0}")]
+    Exhausted(String),
     /// wmtrace is wrong.
     #[error("internal error: {0}; please report this")]
     Mismatch(#[from] Mismatch),
@@ -291,6 +298,6 @@ pub(crate) enum EngineError {
 
 impl From<crate::os::OsError> for EngineError {
     fn from(error: crate::os::OsError) -> EngineError {
-        EngineError::Os(error.to_string())
+        EngineError::io(&format!("{} of process {}", error.what, error.pid), &error.error)
     }
 }

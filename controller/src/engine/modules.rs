@@ -517,10 +517,13 @@ fn without<'a>(range: Range<u64>, holes: impl Iterator<Item = &'a Range<u64>>) -
     parts
 }
 
+/// Whether the user means this file by what stands behind `--managed` or `--unmanaged`.
+pub(crate) fn is_meant(path: &str, item: &str) -> bool {
+    path.contains(item)
+}
+
 fn is_managed(path: &str, name: &str, options: &EngineOptions) -> bool {
-    let listed = |list: &[String]| {
-        list.iter().any(|item| name == item || path == item || path.contains(item.as_str()))
-    };
+    let listed = |list: &[String]| list.iter().any(|item| is_meant(path, item));
     if listed(&options.managed) {
         return true;
     }

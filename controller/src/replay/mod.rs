@@ -76,6 +76,7 @@ impl From<EngineError> for Refused {
             EngineError::Input(message) => Refused::input(message),
             EngineError::Unsupported(_)
             | EngineError::Os(_)
+            | EngineError::Exhausted(_)
             | EngineError::Mismatch(_)
             | EngineError::Interrupted => Refused::tool(error.to_string()),
         }
@@ -144,6 +145,9 @@ pub(crate) fn replay<L: Launch>(
         warnings.push(format!("the recording was scrubbed: {what} are not the recorded ones"));
     }
     warnings.append(&mut outcome.warnings);
+    if let Some(lacks) = outcome.lacks {
+        return Err(Refused::tool(lacks));
+    }
     if let Some(divergence) = machine.strategy().divergence() {
         if !is_the_end_of_time(&saved, &outcome, divergence) {
             let message = diverged(&saved, divergence, machine.execution(), &engine, &native);

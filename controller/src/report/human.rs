@@ -6,6 +6,7 @@ use crate::bug::{Bug, Kind, Where};
 use crate::campaign::Stop;
 use crate::campaign::confirm::{Confirmation, Here};
 use crate::campaign::owner::Owner;
+use crate::campaign::run::Output;
 use crate::cli::Shown;
 use crate::engine::Location;
 use crate::text::{Printable, shell_word};
@@ -71,6 +72,13 @@ impl Human {
             writeln!(self.out, "  {why}\n")?;
         }
         self.inconclusive(report)?;
+        // A bug is shown with the output of its own execution.
+        let Output { stdout, stderr, truncated } = &report.output;
+        if self.verbose && report.bugs.is_empty() && !(stdout.is_empty() && stderr.is_empty()) {
+            writeln!(self.out, "The program wrote, in its first execution:")?;
+            self.written(stdout, stderr, *truncated)?;
+            self.out.push('\n');
+        }
         for warning in &report.warnings {
             writeln!(self.out, "Warning: {}", Printable(warning))?;
         }
@@ -193,11 +201,7 @@ impl Human {
             }
         }
         self.events(bug)?;
-        self.output("standard output", &detail.stdout)?;
-        self.output("standard error", &detail.stderr)?;
-        if detail.truncated {
-            writeln!(self.out, "  (the program has written more than wmtrace keeps)")?;
-        }
+        self.written(&detail.stdout, &detail.stderr, detail.truncated)?;
         if let Some(path) = &bug.recording {
             let path = shell_word(path.as_os_str());
             writeln!(self.out, "\n  again:   wmtrace replay {path}")?;
@@ -293,6 +297,16 @@ impl Human {
                 let id = line.id.to_string();
                 writeln!(self.out, "    {thread:<4} {id:<6} {:<44} {}", line.text, Printable(&line.place))?;
             }
+        }
+        Ok(())
+    }
+
+    /// What the program wrote in one execution.
+    fn written(&mut self, stdout: &[u8], stderr: &[u8], truncated: bool) -> fmt::Result {
+        self.output("standard output", stdout)?;
+        self.output("standard error", stderr)?;
+        if truncated {
+            writeln!(self.out, "  (the program has written more than wmtrace keeps)")?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ mod tests;
 
 use crate::bug::Bug;
 use crate::campaign::limits::Inconclusive;
-use crate::campaign::run::Failure;
+use crate::campaign::run::{Failure, Output};
 use crate::campaign::setup::Setup;
 use crate::campaign::{Campaign, Difference, Order, Stop};
 use crate::cli::{Races, ReportFormat, Shown, TestOptions};
@@ -77,6 +77,8 @@ pub(crate) struct CampaignReport {
     pub(crate) difference: Option<Difference>,
     pub(crate) stop: Stop,
     pub(crate) verified: bool,
+    /// What the program wrote in the first execution.
+    pub(crate) output: Output,
 }
 
 impl CampaignReport {
@@ -145,6 +147,7 @@ impl CampaignReport {
             difference: None,
             stop: Stop::Done,
             verified: order.verify,
+            output: Output::default(),
         }
     }
 
@@ -158,6 +161,7 @@ impl CampaignReport {
         self.events = campaign.events;
         self.bugs = campaign.bugs;
         self.possible = campaign.possible;
+        self.output = campaign.output;
         self.warnings.extend(campaign.warnings);
         if campaign.more_possible {
             self.warnings.push(MORE_POSSIBLE.to_string());
@@ -183,8 +187,13 @@ impl CampaignReport {
         match failure {
             Failure::Engine(EngineError::Unsupported(what)) => self.unsupported.push(what),
             Failure::Engine(EngineError::Input(_)) => self.error_exit = Exit::Usage,
-            Failure::Engine(EngineError::Os(_) | EngineError::Mismatch(_) | EngineError::Interrupted) => {}
-            Failure::Defect(_) | Failure::Execution { .. } => {}
+            Failure::Engine(
+                EngineError::Os(_)
+                | EngineError::Exhausted(_)
+                | EngineError::Mismatch(_)
+                | EngineError::Interrupted,
+            ) => {}
+            Failure::Defect(_) | Failure::Execution { .. } | Failure::Crowded { .. } => {}
             Failure::Difference(difference) => self.difference = Some(difference),
         }
     }

@@ -7,6 +7,7 @@
 mod files;
 mod frames;
 mod lines;
+mod listing;
 mod location;
 mod mention;
 mod names;

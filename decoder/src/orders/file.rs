@@ -10,6 +10,7 @@
 //! line, then function; of two of the same kind the last.
 
 use crate::debug::Frame;
+use std::fmt;
 use wmtrace_model::order::Order;
 
 /// A parsed orders file.
@@ -18,10 +19,24 @@ pub struct OrdersFile {
     rules: Vec<(Place, Order)>,
 }
 
+/// Where a rule of an orders file holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
-    Instruction { module: String, offset: u64 },
-    Line { file: String, line: u32 },
+pub enum Place {
+    /// At an instruction of a module.
+    Instruction {
+        /// The end of the module's path.
+        module: String,
+        /// The address in it.
+        offset: u64,
+    },
+    /// At a line of the source.
+    Line {
+        /// The end of the file's path.
+        file: String,
+        /// Its number.
+        line: u32,
+    },
+    /// In a function.
     Function(String),
 }
 
@@ -80,6 +95,11 @@ impl OrdersFile {
         Ok(OrdersFile { rules })
     }
 
+    /// Where the rules hold, in the order of the file.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.rules.iter().map(|rule| &rule.0)
+    }
+
     /// The order of an instruction in a module, whose frames are given.
     pub(crate) fn find(&self, module: &str, pc: u64, frames: &[Frame]) -> Option<Order> {
         let last = |test: &dyn Fn(&Place) -> bool| {
@@ -101,6 +121,16 @@ impl OrdersFile {
     }
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Instruction { module, offset } => write!(f, "{module}+{offset:#x}"),
+            Place::Line { file, line } => write!(f, "{file}:{line}"),
+            Place::Function(name) => write!(f, "function {name}"),
+        }
+    }
+}
+
 impl Place {
     fn parse(text: &str) -> Option<Place> {
         if let Some(name) = text.strip_prefix("function").filter(|rest| rest.starts_with(char::is_whitespace))
@@ -118,13 +148,13 @@ impl Place {
 }
 
 /// Whether a path ends with these components.
-fn ends(path: &str, suffix: &str) -> bool {
+pub fn ends(path: &str, suffix: &str) -> bool {
     path.strip_suffix(suffix)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('/') || suffix.starts_with('/'))
 }
 
 /// Whether a demangled name is this one, with or without its parameters.
-fn same_function(function: &str, name: &str) -> bool {
+pub fn same_function(function: &str, name: &str) -> bool {
     function == name || function.split('(').next() == Some(name)
 }
 

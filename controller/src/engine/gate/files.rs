@@ -117,7 +117,7 @@ impl Files {
         if !is_program(Path::new(path)) {
             return Ok(None);
         }
-        let os = |error: std::io::Error| EngineError::Os(format!("{path}: {error}"));
+        let os = |error: std::io::Error| EngineError::io(path, &error);
         let bytes = read_shared(Path::new(path), MAX_BINARY).map_err(os)?;
         let Some(binary) = library.binary(path, options)? else { return Ok(None) };
         let found = scan::scan(&binary);

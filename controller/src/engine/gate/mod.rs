@@ -85,7 +85,7 @@ pub(crate) struct GateEngine {
 impl GateEngine {
     /// Prepares to run a program. Nothing is started yet.
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<GateEngine, EngineError> {
-        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        let os = |error: std::io::Error| EngineError::io("", &error);
         let host = Host::find(program, &options.emulator)?;
         let affinity = launch::affinity();
         world::pin(&affinity);
@@ -116,7 +116,7 @@ impl GateEngine {
     fn start(&mut self) -> Result<Tid, EngineError> {
         /// How often a copy is tried that somebody may still write: a child of another thread's, before its own program.
         const TRIES: u32 = 200;
-        self.streams.rewind().map_err(|error| EngineError::Os(error.to_string()))?;
+        self.streams.rewind().map_err(|error| EngineError::io("", &error))?;
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("a path contains a zero byte".to_owned()))
         };
@@ -161,6 +161,7 @@ impl GateEngine {
                 };
                 EngineError::Input(format!("cannot run {what}: {error}"))
             }
+            LaunchError::Fork(error) => EngineError::io("cannot make a process", &error),
             error => EngineError::Os(error.to_string()),
         })
     }

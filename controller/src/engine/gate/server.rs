@@ -261,7 +261,9 @@ impl Server {
                 Stop::Filtered if !is_gate(&stopped)? => stopped.resume(Resume::Free, 0)?,
                 Stop::Filtered if tid == self.process && copy.is_some() => here = true,
                 Stop::Filtered if tid == self.process => {
-                    return Err(EngineError::Os("the prepared program cannot be copied".to_owned()));
+                    return Err(EngineError::Exhausted(
+                        "cannot make a process: the prepared program cannot be copied".to_owned(),
+                    ));
                 }
                 // Who has made it may say so later.
                 Stop::Filtered => there = true,

@@ -9,6 +9,7 @@ use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::journal::Noting as _;
+use crate::engine::lacks::Lacks as _;
 use crate::engine::library::LibraryCalls as _;
 use crate::engine::refusals::Refusals as _;
 use crate::engine::syscalls::{blocks, is_address, numbers, returns_number, touched};
@@ -238,7 +239,9 @@ impl<S: Strategy> Run<'_, S> {
             return Ok(());
         };
         let call = thread.asked[from].call;
-        let failed = thread.regs.x(0) > error(4095);
+        let result = thread.regs.x(0);
+        let failed = result > error(4095);
+        self.has_got(&call, result);
         if !failed && makes_thread(&call) {
             self.cloned(index, from)?;
         }

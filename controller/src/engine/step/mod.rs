@@ -76,7 +76,7 @@ pub(crate) struct StepEngine {
 impl StepEngine {
     /// Prepares to run a program. Nothing is started yet.
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<StepEngine, EngineError> {
-        let os = |error: std::io::Error| EngineError::Os(error.to_string());
+        let os = |error: std::io::Error| EngineError::io("", &error);
         let affinity = launch::affinity();
         world::pin(&affinity);
         Ok(StepEngine {
@@ -97,7 +97,7 @@ impl StepEngine {
 
     /// Starts a process, stopped before its first instruction.
     fn start(&mut self) -> Result<Tid, EngineError> {
-        self.streams.rewind().map_err(|error| EngineError::Os(error.to_string()))?;
+        self.streams.rewind().map_err(|error| EngineError::io("", &error))?;
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
         };
@@ -128,6 +128,7 @@ impl StepEngine {
             error @ LaunchError::Load => {
                 EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
             }
+            LaunchError::Fork(error) => EngineError::io("cannot make a process", &error),
             error => EngineError::Os(error.to_string()),
         })
     }

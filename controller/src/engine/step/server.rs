@@ -157,7 +157,8 @@ impl Server {
         let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as u64;
         let (result, copy) = self.call(libc::SYS_clone, [flags, 0, 0])?;
         let copy = copy.ok_or_else(|| {
-            EngineError::Os(format!("cannot copy the process (error {})", (result as i64).unsigned_abs()))
+            let errno = (result as i64).unsigned_abs() as i32;
+            EngineError::io("cannot make a process", &std::io::Error::from_raw_os_error(errno))
         })?;
         wait_for(copy)?;
         // What it sends to its group is for its own processes, not for the next copy.

@@ -9,6 +9,7 @@ use crate::engine::channels::Channels as _;
 use crate::engine::execution::Execution as _;
 use crate::engine::futex::error;
 use crate::engine::journal::Noting as _;
+use crate::engine::lacks::Lacks as _;
 use crate::engine::refusals::Refusals as _;
 use crate::engine::syscalls::{blocks, is_address, touched};
 use crate::os::ptrace::{self, Resume, Stop};
@@ -164,6 +165,7 @@ impl<S: Strategy> Run<'_, S> {
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
         self.refuse_failed(&call, result)?;
+        self.has_got(&call, result);
         match call.number as i64 {
             // The program knows its threads by other numbers.
             libc::SYS_clone | libc::SYS_clone3 if self.clones_thread(&call) && !failed => {
