@@ -24,6 +24,7 @@ mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
+mod moved;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -42,6 +43,7 @@ mod world;
 
 pub(crate) use syscalls::name as syscall_name;
 
+use crate::conditions::Conditions;
 use evidence::{Evidence, Standing};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -56,6 +58,8 @@ use wmtrace_model::strategy::{Divergence, Strategy};
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
+    /// The path that it is told; another one if it was moved since it was recorded.
+    pub(crate) told: PathBuf,
     /// What it is told that it is called: what the user typed.
     pub(crate) name: OsString,
     /// Without the program's own name.
@@ -64,6 +68,7 @@ pub(crate) struct Program {
     pub(crate) cwd: PathBuf,
     /// What it reads from its standard input, the same in every execution.
     pub(crate) stdin: Vec<u8>,
+    pub(crate) conditions: Conditions,
 }
 
 /// What an engine must know beside the machine's configuration.

@@ -84,8 +84,9 @@ impl GateEngine {
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<GateEngine, EngineError> {
         let os = |error: std::io::Error| EngineError::Os(error.to_string());
         let host = Host::find(program, &options.emulator)?;
-        let affinity = launch::affinity();
-        world::pin(&affinity);
+        let own = launch::affinity();
+        world::pin(&own);
+        let affinity = program.conditions.affinity(own);
         Ok(GateEngine {
             program: program.clone(),
             options: options.clone(),
@@ -128,6 +129,7 @@ impl GateEngine {
             args,
             env,
             cwd: string(self.program.cwd.as_os_str().as_bytes())?,
+            limits: &self.program.conditions.limits,
             stdin: &self.streams.stdin,
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,

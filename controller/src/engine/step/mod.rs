@@ -32,6 +32,7 @@ mod syscalls;
 mod thread;
 mod unwind;
 
+use super::moved::ExecutedBy;
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::evidence::Evidence;
@@ -62,6 +63,8 @@ pub(crate) struct StepEngine {
     streams: Streams,
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
+    /// The path that the program was executed by.
+    executed_by: Vec<u8>,
     server: Serving,
     /// Whether simple instructions are done, not run.
     shortcuts: bool,
@@ -74,8 +77,9 @@ impl StepEngine {
     /// Prepares to run a program. Nothing is started yet.
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<StepEngine, EngineError> {
         let os = |error: std::io::Error| EngineError::Os(error.to_string());
-        let affinity = launch::affinity();
-        world::pin(&affinity);
+        let own = launch::affinity();
+        world::pin(&own);
+        let affinity = program.conditions.affinity(own);
         Ok(StepEngine {
             program: program.clone(),
             options: options.clone(),
@@ -84,6 +88,7 @@ impl StepEngine {
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
             affinity,
+            executed_by: Vec::new(),
             server: Serving::Undecided,
             shortcuts: true,
             restless: false,
@@ -97,7 +102,9 @@ impl StepEngine {
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
         };
-        let path = string(self.program.path.as_os_str().as_bytes())?;
+        let ExecutedBy { path, through } = self.program.executed_by();
+        self.executed_by.clone_from(&path);
+        let path = string(&path)?;
         let mut args = vec![string(self.program.name.as_bytes())?];
         for arg in &self.program.args {
             args.push(string(arg.as_bytes())?);
@@ -111,12 +118,15 @@ impl StepEngine {
             args,
             env,
             cwd: string(self.program.cwd.as_os_str().as_bytes())?,
+            limits: &self.program.conditions.limits,
             stdin: &self.streams.stdin,
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,
             gates: false,
         };
-        launch::launch(&start).map_err(|error| match error {
+        let launched = launch::launch(&start);
+        drop(through);
+        launched.map_err(|error| match error {
             LaunchError::Exec(error) => {
                 EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
             }
