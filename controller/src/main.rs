@@ -5,6 +5,7 @@
 mod bug;
 mod campaign;
 mod cli;
+mod conditions;
 mod engine;
 mod events;
 mod exit;

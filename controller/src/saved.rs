@@ -9,6 +9,7 @@ use crate::campaign::Order;
 use crate::campaign::judge::Rules;
 use crate::campaign::setup::Setup;
 use crate::cli::{Arch, ExpectExit, Limits, Races};
+use crate::conditions::Conditions;
 use crate::engine::{Emulator, EngineOptions, FileOptions, ModuleInfo, Program};
 use crate::inspect::files;
 use crate::suppress::Suppressions;
@@ -144,6 +145,8 @@ pub(crate) struct Saved {
     /// changed.
     #[serde(default)]
     pub(crate) linker_cache: Option<u64>,
+    #[serde(default)]
+    pub(crate) conditions: Conditions,
     /// Whether time was over before the execution had its end: a replay need not stop where it did.
     #[serde(default)]
     pub(crate) cut: bool,
@@ -185,7 +188,7 @@ impl Saved {
         };
         Saved {
             wmtrace: env!("CARGO_PKG_VERSION").to_string(),
-            program: program.path.as_os_str().into(),
+            program: program.told.as_os_str().into(),
             name: Some(program.name.as_os_str().into()),
             args: program.args.iter().map(|arg| arg.as_os_str().into()).collect(),
             env: program
@@ -218,45 +221,88 @@ impl Saved {
             execution: planned.index,
             modules: modules.iter().map(module).collect(),
             linker_cache: linker_cache(),
+            conditions: program.conditions.clone(),
             cut: false,
             scrubbed: Vec::new(),
             bug: bug.clone(),
         }
     }
 
-    /// How the execution is run again. The program is looked at, and must be the same build.
-    pub(crate) fn setup(&self, recording: &Recording) -> Result<Setup, TargetError> {
-        let path = PathBuf::from(self.program.os());
-        let target = target::examine(&path, Arch::Auto)?;
-        if target.build_id != recording.identity {
-            return Err(TargetError::Input(format!(
-                "{} is another build of the program than the recorded one (build-id {}, not {}): \
-                 a recording is good for the very same file only",
-                path.display(),
-                target.build_id,
-                recording.identity,
-            )));
-        }
-        let setup = self.with_target(recording.model, target)?;
-        // The kernel would say that there is no such file, and leave open which.
-        if !setup.program.cwd.is_dir() {
-            return Err(TargetError::Input(format!(
-                "{}: the directory that the recorded execution ran in is not there any more",
-                setup.program.cwd.display()
-            )));
+    /// How the execution that is recorded in the file `at` is run again. The program is looked at, and must be the same
+    /// build: `given`, or where it was recorded, or somewhere near.
+    pub(crate) fn setup(
+        &self,
+        recording: &Recording,
+        at: &Path,
+        given: Option<&Path>,
+    ) -> Result<Setup, TargetError> {
+        let target = self.find(recording, at, given)?;
+        let mut setup = self.with_target(recording.model, target)?;
+        if access(&setup.program.cwd, AccessFlags::X_OK).is_err() {
+            setup.program.cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         }
         Ok(setup)
+    }
+
+    /// Looks for the program.
+    fn find(
+        &self,
+        recording: &Recording,
+        at: &Path,
+        given: Option<&Path>,
+    ) -> Result<target::Target, TargetError> {
+        let here = std::env::current_dir().unwrap_or_default();
+        let recorded = PathBuf::from(self.program.os());
+        let first = given.map_or_else(|| recorded.clone(), |path| here.join(path).components().collect());
+        let refused = match of_build(&first, &recording.identity) {
+            Ok(target) => return Ok(target),
+            Err(error) if given.is_some() => return Err(error),
+            Err(TargetError::Input(message)) => message,
+        };
+        let beside = here.join(at).parent().map(Path::to_owned).unwrap_or_default();
+        let above = beside.parent().map(Path::to_owned).unwrap_or_default();
+        let name = recorded.file_name().unwrap_or_default();
+        let near = [beside, above, here].map(|directory| directory.join(name));
+        near.iter().find_map(|path| of_build(path, &recording.identity).ok()).ok_or_else(|| {
+            TargetError::Input(format!(
+                "{refused}; nor is the recorded build beside the recording (--program PATH says where it is)"
+            ))
+        })
+    }
+
+    /// What was different when it was recorded, and is not as it was in this replay; a clause each.
+    pub(crate) fn differences(&self, program: &Program) -> Vec<String> {
+        let mut differences = Vec::new();
+        if program.path != program.told {
+            differences.push(format!("the program was {}", program.told.display()));
+        }
+        differences.extend(self.other_directory(program));
+        differences.extend(self.conditions.differences(&program.cwd));
+        differences
+    }
+
+    /// That the directory in which it was recorded is not there.
+    pub(crate) fn other_directory(&self, program: &Program) -> Option<String> {
+        let (then, now) = (PathBuf::from(self.cwd.os()), program.cwd.display());
+        (then != program.cwd).then(|| {
+            format!(
+                "the directory that it ran in is not there ({}), so that it runs in {now}",
+                then.display()
+            )
+        })
     }
 
     /// The same for a program that was looked at.
     pub(crate) fn with_target(&self, model: ModelKind, target: target::Target) -> Result<Setup, TargetError> {
         let program = Program {
             path: target.path.clone(),
+            told: PathBuf::from(self.program.os()),
             name: self.name.as_ref().unwrap_or(&self.program).os(),
             args: self.args.iter().map(Raw::os).collect(),
             env: self.env.iter().map(|(name, value)| (name.os(), value.os())).collect(),
             cwd: PathBuf::from(self.cwd.os()),
             stdin: self.stdin.bytes(),
+            conditions: self.conditions.clone(),
         };
         let engine = EngineOptions {
             model,
@@ -314,13 +360,31 @@ impl Saved {
     /// Libraries that are other builds than the recorded ones: those under the model, and the others.
     pub(crate) fn other_builds(&self, modules: &[ModuleInfo]) -> (Vec<String>, Vec<String>) {
         let changed = modules.iter().filter_map(|now| {
-            let then = self.modules.iter().find(|then| then.path == now.path)?;
+            // The program's own libraries may have been moved with it.
+            let name = |path: &str| Path::new(path).file_name().map(OsStr::to_owned);
+            let moved = |then: &&Module| name(&then.path) == name(&now.path);
+            let then = self.modules.iter().find(|then| then.path == now.path);
+            let then = then.or_else(|| self.modules.iter().find(moved))?;
             (then.build_id != now.build_id).then(|| (now.managed || then.managed, now.path.clone()))
         });
         let (managed, native): (Vec<_>, Vec<_>) = changed.partition(|(managed, _)| *managed);
         let paths = |list: Vec<(bool, String)>| list.into_iter().map(|(_, path)| path).collect();
         (paths(managed), paths(native))
     }
+}
+
+/// The program in this file, if it is this build.
+fn of_build(path: &Path, identity: &str) -> Result<target::Target, TargetError> {
+    let target = target::examine(path, Arch::Auto)?;
+    if target.build_id != identity {
+        return Err(TargetError::Input(format!(
+            "{} is another build of the program than the recorded one (build-id {}, not {identity}): \
+             a recording is good for the very same file only",
+            path.display(),
+            target.build_id,
+        )));
+    }
+    Ok(target)
 }
 
 fn linker_cache() -> Option<u64> {
@@ -404,9 +468,23 @@ pub(crate) fn read(path: &Path) -> Result<(Recording, Saved), String> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let bytes = files::read(path, MAX_SIZE).map_err(|error| at(&error))?;
     let recording = Recording::from_bytes(&bytes).map_err(|error| at(&error))?;
-    let saved: Saved = serde_json::from_str(&recording.options)
-        .map_err(|error| at(&format!("the recording's options cannot be read: {error}")))?;
-    Ok((recording, saved))
+    match serde_json::from_str(&recording.options) {
+        Ok(saved) => Ok((recording, saved)),
+        Err(error) => Err(at(&format!("{} cannot be read: {error}", written_by(&recording.options)))),
+    }
+}
+
+/// Options that cannot be read, in words: whose they are, if at least that can be read.
+fn written_by(options: &str) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_str(options).ok();
+    let version = value.as_ref().and_then(|value| value["wmtrace"].as_str());
+    match version {
+        Some(version) if version != env!("CARGO_PKG_VERSION") => {
+            let own = env!("CARGO_PKG_VERSION");
+            format!("wmtrace {version} has written the recording, and this is wmtrace {own}: its options")
+        }
+        _ => "the recording's options".to_owned(),
+    }
 }
 
 #[cfg(test)]

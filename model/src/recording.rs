@@ -68,7 +68,10 @@ pub enum RecordingError {
     #[error("not a wmtrace recording")]
     NotARecording,
     /// Written by another version of wmtrace.
-    #[error("the recording has format version {found}; this wmtrace reads version {readable}")]
+    #[error(
+        "the recording has format version {found}, of {} wmtrace than this one, which reads version {readable}",
+        if found > readable { "a newer" } else { "an older" }
+    )]
     OtherVersion {
         /// The version in the bytes.
         found: u16,

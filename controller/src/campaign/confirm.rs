@@ -62,7 +62,7 @@ pub(crate) fn confirm<L: Launch>(launch: &L, setup: &Setup, bugs: &mut [Bug], ti
         if interrupt::requested() {
             break;
         }
-        match replay::from_file(launch, path) {
+        match replay::from_file(launch, path, None) {
             Ok(_) => bug.confirmation.replayed = Some(true),
             Err(_) if interrupt::requested() => {}
             Err(refused) => {

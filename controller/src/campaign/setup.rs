@@ -4,6 +4,7 @@
 use super::judge::Rules;
 use super::limits::Limited;
 use crate::cli::{Races, TestOptions};
+use crate::conditions::Conditions;
 use crate::engine::{EngineOptions, FileOptions, Program};
 use crate::inspect::files::{self, MAX_TEXT};
 use crate::saved;
@@ -78,6 +79,8 @@ impl Setup {
             verify: options.verify,
         };
         let program = Program {
+            conditions: Conditions::now(&cwd, &options.out),
+            told: path.clone(),
             path,
             name: options.program.clone(),
             args: options.args.clone(),

@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use std::path::PathBuf;
 
 const REPLAY_HELP: &str = "\
-The recording has every choice, the arguments, environment, standard input and options of its execution. \
-Another build of the program is refused, by its build-id.
+The recording has every choice, the arguments, environment, standard input, limits and options of its execution. \
+Another build of the program is refused, by its build-id. A replay that differs names what has changed since.
 
 Exit status:
   1  the recorded bug has happened again
@@ -20,6 +20,13 @@ Exit status:
 pub(super) struct ReplayArgs {
     /// A recording that wmtrace wrote
     recording: PathBuf,
+
+    /// Where the program is now, if it is not where it was recorded
+    ///
+    /// It must be the same build. Without this option wmtrace looks where the program was, then beside the recording, in
+    /// the directory above it, and in the working directory.
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
 
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
@@ -51,6 +58,10 @@ pub(super) struct ExplainArgs {
     /// A recording that wmtrace wrote
     recording: PathBuf,
 
+    /// Where the program is now, if it is not where it was recorded
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+
     /// Every event
     #[arg(long)]
     all: bool,
@@ -68,6 +79,8 @@ pub(super) struct ExplainArgs {
 #[derive(Debug)]
 pub(crate) struct ReplayOptions {
     pub(crate) recording: PathBuf,
+    /// Where the program is now.
+    pub(crate) program: Option<PathBuf>,
     pub(crate) shown: Shown,
 }
 
@@ -83,6 +96,8 @@ pub(crate) struct Shown {
 #[derive(Debug)]
 pub(crate) struct ExplainOptions {
     pub(crate) recording: PathBuf,
+    /// Where the program is now.
+    pub(crate) program: Option<PathBuf>,
     pub(crate) all: bool,
     pub(crate) format: Explained,
 }
@@ -97,14 +112,14 @@ pub(crate) enum Explained {
 
 impl From<ReplayArgs> for ReplayOptions {
     fn from(args: ReplayArgs) -> ReplayOptions {
-        let ReplayArgs { recording, format, quiet, verbose } = args;
-        ReplayOptions { recording, shown: Shown { format, quiet, verbose } }
+        let ReplayArgs { recording, program, format, quiet, verbose } = args;
+        ReplayOptions { recording, program, shown: Shown { format, quiet, verbose } }
     }
 }
 
 impl ExplainArgs {
     pub(super) fn checked(self) -> Result<ExplainOptions, clap::Error> {
-        let ExplainArgs { recording, all, dot, html } = self;
+        let ExplainArgs { recording, program, all, dot, html } = self;
         if recording.as_os_str() == "-" {
             // The program that is run again must not compete for our standard input.
             return Err(usage_of(
@@ -118,6 +133,6 @@ impl ExplainArgs {
             (_, true) => Explained::Html,
             _ => Explained::Text,
         };
-        Ok(ExplainOptions { recording, all, format })
+        Ok(ExplainOptions { recording, program, all, format })
     }
 }

@@ -96,11 +96,13 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
         target: Target { path: path.clone(), arch: "x86_64", build_id: "1234".to_string() },
         program: Program {
             name: path.clone().into(),
+            told: path.clone(),
             path,
             args: vec!["--flag".into()],
             env: vec![("HOME".into(), "/root".into())],
             cwd: "/".into(),
             stdin: vec![0xff, 0],
+            conditions: crate::conditions::Conditions::default(),
         },
         engine: EngineOptions {
             model,

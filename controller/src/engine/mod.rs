@@ -32,6 +32,7 @@ mod own_paths;
 mod places;
 mod private;
 mod refusals;
+mod moved;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -52,6 +53,7 @@ mod world;
 pub(crate) use modules::is_meant;
 pub(crate) use syscalls::name as syscall_name;
 
+use crate::conditions::Conditions;
 use evidence::{Evidence, Standing};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -66,6 +68,8 @@ use wmtrace_model::strategy::{Divergence, Strategy};
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
+    /// The path that it is told; another one if it was moved since it was recorded.
+    pub(crate) told: PathBuf,
     /// What it is told that it is called: what the user typed.
     pub(crate) name: OsString,
     /// Without the program's own name.
@@ -74,6 +78,7 @@ pub(crate) struct Program {
     pub(crate) cwd: PathBuf,
     /// What it reads from its standard input, the same in every execution.
     pub(crate) stdin: Vec<u8>,
+    pub(crate) conditions: Conditions,
 }
 
 /// What an engine must know beside the machine's configuration.

@@ -197,6 +197,22 @@ impl Library {
     }
 }
 
+/// The sanitizer that a program is built with, or that the file is the runtime of. That of undefined behaviour (UBSan) is in
+/// nobody's way.
+fn sanitizer(image: &Image) -> Option<&'static str> {
+    const SANITIZERS: [(&str, &str); 4] = [
+        ("__asan_init", "AddressSanitizer (-fsanitize=address)"),
+        ("__tsan_init", "ThreadSanitizer (-fsanitize=thread)"),
+        ("__msan_init", "MemorySanitizer (-fsanitize=memory)"),
+        ("__hwasan_init", "HWAddressSanitizer (-fsanitize=hwaddress)"),
+    ];
+    let has = |name: &str| {
+        image.symbols().iter().any(|symbol| symbol.name == name)
+            || image.imports().values().any(|import| import == name)
+    };
+    SANITIZERS.iter().find(|(name, _)| has(name)).map(|(_, sanitizer)| *sanitizer)
+}
+
 impl Binary {
     fn new(path: &str, bytes: Arc<[u8]>, arch: Arch, options: &EngineOptions) -> Result<Binary, EngineError> {
         let (lowest, fixed) = layout(&bytes);
@@ -208,6 +224,12 @@ impl Binary {
                 Arch::Aarch64 => "AArch64",
             };
             return Err(EngineError::Unsupported(format!("{path} is not a program for {name}")));
+        }
+        if let Some(sanitizer) = sanitizer(&image) {
+            return Err(EngineError::Input(format!(
+                "{path} is built with {sanitizer}, whose memory and threads are in the way of wmtrace's: build it without \
+                 (wmtrace finds races, uses after free and uninitialised loads itself)"
+            )));
         }
         let image: &'static Image = Box::leak(Box::new(image));
         let debug: &'static Debug =

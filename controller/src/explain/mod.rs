@@ -46,7 +46,7 @@ pub(crate) fn main<L: Launch>(
     err: &mut dyn Write,
     exit: &mut Exit,
 ) -> io::Result<()> {
-    match replay::from_file(launch, &options.recording) {
+    match replay::from_file(launch, &options.recording, options.program.as_deref()) {
         Ok(replayed) => {
             for warning in &replayed.warnings {
                 writeln!(err, "wmtrace: warning: {}", Printable(warning))?;

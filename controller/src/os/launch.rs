@@ -2,6 +2,7 @@
 //! time-stamp counter, standard streams in memory; and traced before its first instruction.
 
 use super::calls::SYS_open;
+use super::limits::{self, Limit};
 use super::view::View;
 use super::{OsError, Tid, ptrace};
 use std::ffi::CString;
@@ -59,6 +60,7 @@ pub(crate) struct Start<'a> {
     pub(crate) args: Vec<CString>,
     pub(crate) env: Vec<CString>,
     pub(crate) cwd: CString,
+    pub(crate) limits: &'a [Limit],
     pub(crate) stdin: &'a File,
     pub(crate) stdout: &'a File,
     pub(crate) stderr: &'a File,
@@ -120,7 +122,8 @@ pub(crate) enum LaunchError {
     Filter(io::Error),
     #[error(
         "cannot switch off address randomisation here (personality: {0}), so that no recording would replay: a \
-         container forbids it, it seems; allow it by `docker run --security-opt seccomp=unconfined` (podman alike)"
+         container forbids it, it seems; allow it by `docker run --security-opt seccomp=unconfined` (podman alike), \
+         or by a profile that allows personality with 0x40000"
     )]
     Layout(io::Error),
     #[error("cannot give the program files of its own (setns: {0}); --shared-files does without")]
@@ -142,13 +145,16 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
         all
     };
     let (args, env) = (pointers(&start.args), pointers(&start.env));
+    let limits = limits::to_set(start.limits);
     let streams = [start.stdin.as_raw_fd(), start.stdout.as_raw_fd(), start.stderr.as_raw_fd()];
     let only = super::descriptors::none_copied();
     // SAFETY: until it executes the program, the child only makes system calls, on memory made before the fork.
     let child = unsafe {
         match libc::fork() {
             -1 => return Err(LaunchError::Fork(io::Error::last_os_error())),
-            0 => in_child(start, &args, &env, streams, go_read.as_raw_fd(), failed_write.as_raw_fd()),
+            0 => {
+                in_child(start, &args, &env, &limits, streams, go_read.as_raw_fd(), failed_write.as_raw_fd())
+            }
             child => Tid(child),
         }
     };
@@ -264,6 +270,7 @@ unsafe fn in_child(
     start: &Start<'_>,
     args: &[*const libc::c_char],
     env: &[*const libc::c_char],
+    limits: &[limits::ToSet],
     streams: [i32; 3],
     go: i32,
     failed: i32,
@@ -319,6 +326,9 @@ unsafe fn in_child(
         // A crash is reported by us; a core file of each execution would fill the disk.
         let no_core = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
         libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+        for limit in limits {
+            limit.set();
+        }
         let mut lines = filter(start.gates);
         let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
         // The mitigation that filters switch on by default costs more than the stops do.

@@ -6,6 +6,7 @@ pub(crate) mod calls;
 pub(crate) mod descriptors;
 pub(crate) mod interrupt;
 pub(crate) mod launch;
+pub(crate) mod limits;
 pub(crate) mod memory;
 mod pages;
 pub(crate) mod proc;

@@ -95,7 +95,7 @@ pub(crate) fn main<L: Launch>(
     exit: &mut Exit,
 ) -> io::Result<()> {
     let began = Instant::now();
-    match from_file(launch, &options.recording) {
+    match from_file(launch, &options.recording, options.program.as_deref()) {
         Ok(replayed) => {
             let engine = launch.name(&replayed.setup.target);
             let report = report_of(replayed, engine, began.elapsed());
@@ -109,10 +109,14 @@ pub(crate) fn main<L: Launch>(
     }
 }
 
-/// Replays the recording in a file.
-pub(crate) fn from_file<L: Launch>(launch: &L, path: &Path) -> Result<Replayed<L::Engine>, Refused> {
+/// Replays the recording in a file; the program is where it was recorded, or near, or `program`.
+pub(crate) fn from_file<L: Launch>(
+    launch: &L,
+    path: &Path,
+    program: Option<&Path>,
+) -> Result<Replayed<L::Engine>, Refused> {
     let (recording, saved) = saved::read(path).map_err(Refused::input)?;
-    let setup = saved.setup(&recording)?;
+    let setup = saved.setup(&recording, path, program)?;
     let mut replayed = replay(launch, &recording, saved, setup)?;
     replayed.bug.recording = Some(path.to_owned());
     replayed.bug.files = Some(saved::files_of(path)).filter(|files| files.is_dir());
@@ -144,13 +148,15 @@ pub(crate) fn replay<L: Launch>(
     if let Some(what) = saved.scrubbed() {
         warnings.push(format!("the recording was scrubbed: {what} are not the recorded ones"));
     }
+    warnings.extend(saved.other_directory(&setup.program));
     warnings.append(&mut outcome.warnings);
     if let Some(lacks) = outcome.lacks {
         return Err(Refused::tool(lacks));
     }
     if let Some(divergence) = machine.strategy().divergence() {
         if !is_the_end_of_time(&saved, &outcome, divergence) {
-            let message = diverged(&saved, divergence, machine.execution(), &engine, &native);
+            let message =
+                diverged(divergence, machine.execution(), &engine) + &conditions(&saved, &setup, &native);
             return Err(Refused::tool(message));
         }
         outcome.end = End::TimedOut;
@@ -160,7 +166,7 @@ pub(crate) fn replay<L: Launch>(
         .map_err(|defect| Refused::tool(defect.to_string()))?;
     let Some(bug) = expected(&saved, occurrences) else {
         let kind = saved.bug.kind.title();
-        let why = conditions(&saved, &native);
+        let why = conditions(&saved, &setup, &native);
         return Err(Refused::tool(format!(
             "every step was as recorded, but the {kind} has not happened again: the program is not under control{why}"
         )));
@@ -209,41 +215,42 @@ fn expected(saved: &Saved, occurrences: Vec<Occurrence>) -> Option<Bug> {
 }
 
 /// The first difference, in words.
-fn diverged(
-    saved: &Saved,
-    divergence: Divergence,
-    execution: &Execution,
-    sites: &dyn Sites,
-    other_builds: &[String],
-) -> String {
+fn diverged(divergence: Divergence, execution: &Execution, sites: &dyn Sites) -> String {
     let mut message = format!("the execution is not the recorded one: {divergence}");
     if let Some(last) = execution.events.len().checked_sub(1) {
         let line = events::line(execution, sites, EventId(last as u32));
         message +=
             &format!("; the last event was {}: {} {} at {}", line.id, line.thread, line.text, line.place);
     }
-    message + &conditions(saved, other_builds)
+    message
 }
 
 /// What is not as it was when the execution was recorded, for the end of a line.
-fn conditions(saved: &Saved, other_builds: &[String]) -> String {
-    let mut message = String::new();
-    if let Some(path) = other_builds.first() {
-        message += &format!("; {path} is another build than the recorded one");
-    }
+fn conditions(saved: &Saved, setup: &Setup, other_builds: &[String]) -> String {
+    let mut clauses: Vec<String> = other_builds
+        .first()
+        .map(|path| format!("{path} is another build than the recorded one"))
+        .into_iter()
+        .chain(saved.differences(&setup.program))
+        .collect();
     if saved.has_other_linker_cache() {
-        message += &format!(
-            "; packages were installed or removed since ({} is another), so that libraries lie elsewhere",
+        clauses.push(format!(
+            "packages were installed or removed since ({} is another), so that libraries lie elsewhere",
             saved::LINKER_CACHE
-        );
+        ));
     }
     if let Some(what) = saved.scrubbed() {
-        message += &format!("; {what} were taken out of the recording (`wmtrace scrub`)");
+        clauses.push(format!("{what} were taken out of the recording (`wmtrace scrub`)"));
     }
     if saved.wmtrace != env!("CARGO_PKG_VERSION") {
-        message += &format!("; wmtrace {} has written the recording", saved.wmtrace);
+        clauses.push(format!("wmtrace {} has written the recording", saved.wmtrace));
     }
-    message
+    if clauses.is_empty() {
+        return "; nothing that wmtrace knows of has changed since, so that the program depends on something else \
+                (`wmtrace --verify` looks for it)"
+            .to_owned();
+    }
+    format!("; since it was recorded: {}", clauses.join("; "))
 }
 
 fn report_of<E>(replayed: Replayed<E>, engine: &'static str, elapsed: Duration) -> CampaignReport {

@@ -131,9 +131,77 @@ fn another_build_is_refused() {
     value["program"] = serde_json::json!(std::env::current_exe().unwrap());
     recording.options = value.to_string();
     let saved: Saved = serde_json::from_value(value).unwrap();
-    let refused = Refused::from(saved.setup(&recording).unwrap_err());
+    let refused = Refused::from(saved.setup(&recording, &path, None).unwrap_err());
     assert_eq!(refused.exit, Exit::Usage);
     assert!(refused.message.contains("is another build of the program"), "{}", refused.message);
+}
+
+/// A recording as older versions have written it: without what is noted today. It is read, and replays.
+#[test]
+fn recordings_of_older_versions_are_read_or_their_version_is_named() {
+    let out = Directory::new("older");
+    let path = record(&Fake::new(SB), &setup(ModelKind::C11), &out)[0].recording.clone().unwrap();
+    let (recording, saved) = saved::read(&path).unwrap();
+    let written = |change: &dyn Fn(&mut serde_json::Map<String, serde_json::Value>)| {
+        let (mut recording, mut value) = (recording.clone(), serde_json::to_value(&saved).unwrap());
+        let fields = value.as_object_mut().unwrap();
+        fields.insert("wmtrace".to_owned(), "0.0.9".into());
+        change(fields);
+        recording.options = value.to_string();
+        std::fs::write(&path, recording.to_bytes()).unwrap();
+    };
+    written(&|fields| {
+        for since in
+            ["name", "qemu", "sysroot", "mo_insertion", "linker_cache", "conditions", "cut", "scrubbed"]
+        {
+            assert!(fields.remove(since).is_some(), "{since}");
+        }
+        // Without it, stores may not overtake others.
+        fields.insert("mo_insertion".to_owned(), true.into());
+    });
+    assert!(again(&Fake::new(SB), &path).is_ok(), "it is read");
+    let diverged = again(&Fake::new(MP), &path).map(|_| ()).unwrap_err().message;
+    assert!(
+        diverged.ends_with("since it was recorded: wmtrace 0.0.9 has written the recording"),
+        "{diverged}"
+    );
+    written(&|fields| {
+        fields.remove("entropy");
+    });
+    let refused = again(&Fake::new(SB), &path).map(|_| ()).unwrap_err();
+    assert_eq!(refused.exit, Exit::Usage);
+    assert!(refused.message.contains(": wmtrace 0.0.9 has written the recording"), "{}", refused.message);
+    // Another format: its version comes after eight bytes.
+    let mut bytes = recording.to_bytes();
+    for (version, whose) in [(0, "an older"), (2, "a newer")] {
+        bytes[8..10].copy_from_slice(&u16::to_le_bytes(version));
+        std::fs::write(&path, &bytes).unwrap();
+        let refused = again(&Fake::new(SB), &path).map(|_| ()).unwrap_err();
+        let expected = format!("format version {version}, of {whose} wmtrace than this one");
+        assert!(refused.exit == Exit::Usage && refused.message.contains(&expected), "{}", refused.message);
+    }
+}
+
+/// A replay that diverges has a reason, or says that none is known.
+#[test]
+fn causes_are_named() {
+    let out = Directory::new("causes");
+    let path = record(&Fake::new(SB), &setup(ModelKind::C11), &out)[0].recording.clone().unwrap();
+    let (recording, saved) = saved::read(&path).unwrap();
+    let message = |change: &dyn Fn(&mut Setup)| {
+        let mut setup = saved.with_target(recording.model, setup(recording.model).target).unwrap();
+        change(&mut setup);
+        replay(&&Fake::new(MP), &recording, saved.clone(), setup).map(|_| ()).unwrap_err().message
+    };
+    let unknown = message(&|_| ());
+    assert!(unknown.contains("; nothing that wmtrace knows of has changed since"), "{unknown}");
+    let moved = message(&|setup| setup.program.path = "/usr/local/bin/fake".into());
+    assert!(moved.ends_with("; since it was recorded: the program was /opt/fake"), "{moved}");
+    let elsewhere = message(&|setup| setup.program.cwd = "/tmp".into());
+    assert!(
+        elsewhere.contains("the directory that it ran in is not there (/), so that it runs in"),
+        "{elsewhere}"
+    );
 }
 
 /// Damaged files, and files with a right checksum whose content is nonsense: an error each time, never a panic.

@@ -1,63 +1,12 @@
 //! Whatever happens to wmtrace or is given to it: no process is left, no file is broken, and errors are one line.
 
-use crate::build::{CROSS, GNU_O2, STATIC, compile};
-use crate::run::{Directory, Report, eventually, executions, start};
+use crate::build::{CROSS, GNU_O2, STATIC};
+use crate::run::{Directory, Report, executions, start};
 use crate::source::{Source, Variant};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::time::{Duration, Instant};
-
-/// Ends wmtrace at moments from its start to 400 ms later: in the middle of start-up, executions and reports.
-fn end_by(signal: Signal) {
-    let built = Source::named("patterns/pool.cpp").build(Variant::Buggy, GNU_O2);
-    // 7 in CI, 100 in scripts/test-long.
-    let times = executions() / 20;
-    for time in 0..times {
-        let directory = Directory::new("signal");
-        let mut command = directory.test("-n 1000000 --keep-going -j 2", &built);
-        let mut child = start(&mut command);
-        let moment = Instant::now() + Duration::from_micros(400_000 * time / times);
-        while Instant::now() < moment {
-            std::thread::yield_now();
-        }
-        kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
-        let ended = eventually(|| child.try_wait().unwrap().is_some());
-        if !ended {
-            child.kill().unwrap();
-        }
-        let output = child.wait_with_output().unwrap();
-        assert!(ended, "{signal} at {time}: still there after 10 s");
-        let strays = directory.strays();
-        assert!(strays.is_empty(), "{signal} at {time}: {strays:?} are left");
-        // Interrupted, wmtrace reports what it has found; before its first execution, that may be nothing.
-        if signal == Signal::SIGINT && output.status.code().is_some_and(|code| code < 2) {
-            Report::read(&output).unwrap_or_else(|error| panic!("{time}: {error}"));
-        }
-        for recording in directory.recordings() {
-            let replay = directory.wmtrace(&["replay", recording.to_str().unwrap()]).output().unwrap();
-            let errors = String::from_utf8_lossy(&replay.stderr);
-            assert_eq!(replay.status.code(), Some(1), "{}: {errors}", recording.display());
-        }
-    }
-}
-
-#[test]
-fn interrupted() {
-    end_by(Signal::SIGINT);
-}
-
-#[test]
-fn terminated() {
-    end_by(Signal::SIGTERM);
-}
-
-#[test]
-fn killed() {
-    end_by(Signal::SIGKILL);
-}
+use std::process::Output;
+use std::time::Duration;
 
 /// Memory, descriptors and processes of wmtrace do not grow with the executions: 20,000 in scripts/test-long.
 #[test]
@@ -159,17 +108,6 @@ fn what_is_no_program_is_refused() {
 }
 
 #[test]
-fn without_ptrace_it_says_so() {
-    let directory = Directory::new("no-ptrace");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/no_ptrace.c");
-    let helper = compile("gcc", &["-O1"], &path, include_str!("no_ptrace.c"));
-    let built = Source::named("verdicts/exit.c").build(Variant::Right, GNU_O2);
-    let mut command: Command = directory.command(helper);
-    command.arg(env!("CARGO_BIN_EXE_wmtrace")).args(["-n", "1", "--"]).arg(built.path);
-    refused(&command.output().unwrap(), 3, "ptrace");
-}
-
-#[test]
 fn broken_recordings_are_refused() {
     let directory = Directory::new("recordings");
     let built = Source::named("verdicts/race.cpp").build(Variant::Buggy, GNU_O2);
@@ -189,19 +127,26 @@ fn broken_recordings_are_refused() {
     }
 }
 
-/// The kernel would say "no such file", and leave open which.
+/// Programs with a sanitizer's runtime are refused by its name, also behind a wrapper.
 #[test]
-fn a_recording_whose_directory_is_gone_says_so() {
-    let directory = Directory::new("gone");
-    let built = Source::named("verdicts/race.cpp").build(Variant::Buggy, GNU_O2);
-    let there = directory.path.join("there");
-    std::fs::create_dir(&there).unwrap();
-    let words = ["-n", "100", "-o", "../out", built.path.to_str().unwrap()];
-    let tested = directory.wmtrace(&words).current_dir(&there).output().unwrap();
-    assert_eq!(tested.status.code(), Some(1));
-    std::fs::remove_dir(&there).unwrap();
-    let replay = directory.wmtrace(&["replay"]).arg(&directory.recordings()[0]).output().unwrap();
-    refused(&replay, 2, "there: the directory that the recorded execution ran in is not there any more");
+fn sanitizers_are_named() {
+    let directory = Directory::new("sanitizers");
+    let source = Source::named("verdicts/race.cpp");
+    for (switch, says) in [
+        ("-fsanitize=address", "is built with AddressSanitizer"),
+        ("-fsanitize=thread", "is built with ThreadSanitizer"),
+        ("-fsanitize=thread -static-libtsan", "is built with ThreadSanitizer"),
+        ("-fsanitize=address -static-libasan", "is built with AddressSanitizer"),
+    ] {
+        let path = source.compile(GNU_O2, &format!("-DBUGGY {switch}"));
+        is_refused(&directory, &path, says);
+        let mut wrapped = directory.wmtrace(&["-n", "1", "--", "env"]);
+        refused(&wrapped.arg(&path).output().unwrap(), 2, says);
+    }
+    // That of undefined behaviour has no threads or memory of its own.
+    let path = source.compile(GNU_O2, "-DBUGGY -fsanitize=undefined");
+    let mut command = directory.wmtrace(&["-q", "-n", "100", "--"]);
+    assert_eq!(command.arg(path).output().unwrap().status.code(), Some(1));
 }
 
 /// Whatever `--qemu` names, it has not run the program.

@@ -87,8 +87,9 @@ impl GateEngine {
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<GateEngine, EngineError> {
         let os = |error: std::io::Error| EngineError::io("", &error);
         let host = Host::find(program, &options.emulator)?;
-        let affinity = launch::affinity();
-        world::pin(&affinity);
+        let own = launch::affinity();
+        world::pin(&own);
+        let affinity = program.conditions.affinity(own);
         let mut private = Private::new(program, &options.files, options.timeout);
         // The program opens files of ours, which nobody may who is in a user namespace.
         if !nix::unistd::geteuid().is_root() {
@@ -137,6 +138,7 @@ impl GateEngine {
             args,
             env,
             cwd: string(self.program.cwd.as_os_str().as_bytes())?,
+            limits: &self.program.conditions.limits,
             stdin: &self.streams.stdin,
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,

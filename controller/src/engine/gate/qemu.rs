@@ -1,5 +1,6 @@
 //! The emulator and the program's libraries: where they are, and how qemu is started.
 
+use crate::engine::moved::padded;
 use crate::engine::{EngineError, Program};
 use crate::os::memory::Window;
 use std::ffi::CString;
@@ -87,7 +88,9 @@ pub(super) struct Command {
 
 impl Command {
     pub(super) fn new(program: &Program) -> Command {
-        let path = program.path.as_os_str().as_bytes().to_vec();
+        // qemu would have to inherit what a shorter path goes through.
+        let path = program.path.as_os_str().as_bytes();
+        let path = padded(path, program.told.as_os_str().len()).unwrap_or_else(|| path.to_vec());
         let args = program.args.iter().map(|arg| arg.as_bytes().to_vec());
         let env = program.env.iter();
         Command {

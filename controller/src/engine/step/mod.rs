@@ -33,6 +33,7 @@ mod thread;
 mod unwind;
 
 use super::private::Private;
+use super::moved::ExecutedBy;
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::evidence::Evidence;
@@ -65,6 +66,8 @@ pub(crate) struct StepEngine {
     private: Private,
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
+    /// The path that the program was executed by.
+    executed_by: Vec<u8>,
     server: Serving,
     /// Whether simple instructions are done, not run.
     shortcuts: bool,
@@ -77,8 +80,9 @@ impl StepEngine {
     /// Prepares to run a program. Nothing is started yet.
     pub(crate) fn new(program: &Program, options: &EngineOptions) -> Result<StepEngine, EngineError> {
         let os = |error: std::io::Error| EngineError::io("", &error);
-        let affinity = launch::affinity();
-        world::pin(&affinity);
+        let own = launch::affinity();
+        world::pin(&own);
+        let affinity = program.conditions.affinity(own);
         Ok(StepEngine {
             program: program.clone(),
             options: options.clone(),
@@ -88,6 +92,7 @@ impl StepEngine {
             streams: Streams::new(&program.stdin).map_err(os)?,
             private: Private::new(program, &options.files, options.timeout),
             affinity,
+            executed_by: Vec::new(),
             server: Serving::Undecided,
             shortcuts: true,
             restless: false,
@@ -101,7 +106,9 @@ impl StepEngine {
         let string = |bytes: &[u8]| {
             CString::new(bytes).map_err(|_| EngineError::Input("an argument contains a zero byte".to_owned()))
         };
-        let path = string(self.program.path.as_os_str().as_bytes())?;
+        let ExecutedBy { path, through } = self.program.executed_by();
+        self.executed_by.clone_from(&path);
+        let path = string(&path)?;
         let mut args = vec![string(self.program.name.as_bytes())?];
         for arg in &self.program.args {
             args.push(string(arg.as_bytes())?);
@@ -115,13 +122,16 @@ impl StepEngine {
             args,
             env,
             cwd: string(self.program.cwd.as_os_str().as_bytes())?,
+            limits: &self.program.conditions.limits,
             stdin: &self.streams.stdin,
             stdout: &self.streams.stdout,
             stderr: &self.streams.stderr,
             gates: false,
             view: self.private.view(),
         };
-        launch::launch(&start).map_err(|error| match error {
+        let launched = launch::launch(&start);
+        drop(through);
+        launched.map_err(|error| match error {
             LaunchError::Exec(error) => {
                 EngineError::Input(format!("cannot run {}: {error}", self.program.path.display()))
             }

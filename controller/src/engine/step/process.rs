@@ -16,6 +16,7 @@ use crate::os::memory::ProcessMemory;
 use crate::os::ptrace::{Resume, Stop, Stopped};
 use crate::os::{Tid, proc};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Instant;
 use wmtrace_model::op::{Addr, Site};
 use wmtrace_model::strategy::Strategy;
@@ -32,6 +33,7 @@ impl<S: Strategy> Run<'_, S> {
         const AT_NULL: u64 = 0;
         const AT_IGNORE: u64 = 1;
         const AT_RANDOM: u64 = 25;
+        const AT_EXECFN: u64 = 31;
         const AT_SYSINFO_EHDR: u64 = 33;
         // The stack: argc, argv, 0, envp, 0, auxiliary vector (System V ABI, figure 3.9).
         let mut at = self.threads[index].regs.rsp;
@@ -54,6 +56,9 @@ impl<S: Strategy> Run<'_, S> {
                     [self.course.clock.random(), self.course.clock.random()].map(u64::to_le_bytes).concat();
                 self.memory.write(value, &bytes)?;
             }
+            if kind == AT_EXECFN && self.engine.program.is_moved() {
+                self.tell_path(value)?;
+            }
             at += 16;
         }
         let stack = proc::mappings(self.process).into_iter().find(|mapping| mapping.name == "[stack]");
@@ -62,6 +67,17 @@ impl<S: Strategy> Run<'_, S> {
             let stack = stack.end.saturating_sub(8 << 20)..stack.end;
             self.threads[index].stack_use = Self::first_frames(&stack);
             self.threads[index].stack = stack;
+        }
+        Ok(())
+    }
+
+    /// A program that was moved is told the path that it was recorded with.
+    fn tell_path(&mut self, at: u64) -> Result<(), EngineError> {
+        let by = &self.engine.executed_by;
+        let told = self.engine.program.told.as_os_str().as_bytes();
+        // Programs that it executes itself are told the truth.
+        if told.len() == by.len() && self.memory.read_some(at, by.len()) == *by {
+            self.memory.write(at, told)?;
         }
         Ok(())
     }

@@ -14,10 +14,16 @@ use crate::engine::refusals::Refusals as _;
 use crate::engine::syscalls::{blocks, is_address, touched};
 use crate::os::ptrace::{self, Resume, Stop};
 use crate::os::{Tid, proc};
+use crate::saved::LINKER_CACHE;
+use std::path::Path;
 use wmtrace_model::strategy::Strategy;
 
 /// The flag of `clone` by which a process asks that nobody traces what it makes.
 pub(super) const UNTRACED: u64 = libc::CLONE_UNTRACED as u64;
+
+/// Where the dynamic linker's cache is mapped: far from everything. Libraries come after it, and would lie elsewhere when
+/// its size has changed.
+const CACHE_PLACE: u64 = 0x4000_0000_0000;
 
 /// What a thread asks `clone` for.
 #[derive(Clone, Copy, Default, Debug)]
@@ -66,9 +72,23 @@ impl<S: Strategy> Run<'_, S> {
                 if number == libc::SYS_mremap && self.sea.covers(args[0]) {
                     self.protected(args[0], args[1], libc::PROT_WRITE as u64)?;
                 }
+                if number == libc::SYS_mmap && self.maps_linker_cache(&call) {
+                    self.threads[index].regs.rdi = CACHE_PLACE;
+                    self.threads[index].dirty = true;
+                }
                 self.pass(index, blocks(number))
             }
         }
+    }
+
+    /// Whether the dynamic linker maps its cache, at a place that the kernel is to choose.
+    fn maps_linker_cache(&self, call: &Syscall) -> bool {
+        let [at, _, protection, _, file, _] = call.args;
+        let link = || std::fs::read_link(format!("/proc/{}/fd/{}", self.process, file as i32));
+        self.engine.program.conditions.cache_apart
+            && (at, protection) == (0, libc::PROT_READ as u64)
+            && file as i32 >= 0
+            && link().is_ok_and(|path| path == Path::new(LINKER_CACHE))
     }
 
     /// The system call does not happen: this is its result. The thread, which has stopped before it, is behind it when it
@@ -162,6 +182,10 @@ impl<S: Strategy> Run<'_, S> {
         let Some(call) = self.threads[index].syscall.take() else { return Ok(()) };
         self.name_for_program(index, &call);
         self.asked_for_thread(index, &call)?;
+        if call.number as i64 == libc::SYS_mmap && self.threads[index].regs.rdi != call.args[0] {
+            self.threads[index].regs.rdi = call.args[0];
+            self.threads[index].dirty = true;
+        }
         let result = self.threads[index].regs.rax;
         let failed = result > error(4095);
         self.refuse_failed(&call, result)?;
