@@ -138,6 +138,7 @@ impl Engine for FakeEngine<'_> {
             journal,
             misuses: Vec::new(),
             lacks: fake.lacks(),
+            untested: false,
         })
     }
 

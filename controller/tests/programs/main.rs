@@ -18,6 +18,7 @@ mod differential;
 mod evidence;
 mod exhausted;
 mod forms;
+mod from;
 mod kinds;
 mod limits;
 mod linked;

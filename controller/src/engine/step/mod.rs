@@ -17,6 +17,7 @@ mod does;
 #[cfg(test)]
 mod does_as_the_processor;
 mod flow;
+mod from;
 mod library;
 mod managed;
 mod native;
@@ -48,6 +49,7 @@ use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
 
 use code::Code;
+use from::Sought;
 use modules::Library;
 use server::Serving;
 use sites::SiteTable;
@@ -63,6 +65,8 @@ pub(crate) struct StepEngine {
     /// The processors that the program believes to have.
     affinity: nix::sched::CpuSet,
     server: Serving,
+    /// Where the function of `--from` is.
+    from: Option<Sought>,
     /// Whether simple instructions are done, not run.
     shortcuts: bool,
     /// Processes that the program makes go on and on.
@@ -85,6 +89,7 @@ impl StepEngine {
             streams: Streams::new(&program.stdin).map_err(os)?,
             affinity,
             server: Serving::Undecided,
+            from: options.from.as_deref().map(Sought::new),
             shortcuts: true,
             restless: false,
             _tick: Tick::start().map_err(os)?,
