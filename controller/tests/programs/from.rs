@@ -17,7 +17,8 @@ fn a_thread_from_before_takes_part() {
     let right = built(name, Variant::Right);
     let usual = directory.report("-n 2", &right).unwrap();
     let few = directory.report("-n 8 --from main", &right).unwrap();
-    (usual.is_clean(2).unwrap(), few.is_clean(8).unwrap());
+    usual.is_clean(2).unwrap();
+    few.is_clean(8).unwrap();
     let events = |report: &Report| report.value()["events_per_execution"].as_f64().unwrap();
     assert!(events(&usual) > 800.0 && events(&few) < 60.0, "{} {}", events(&usual), events(&few));
     for model in ["tso", "pso", "sc"] {
