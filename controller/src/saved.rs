@@ -117,6 +117,8 @@ pub(crate) struct Saved {
     orders: Option<String>,
     managed: Vec<String>,
     unmanaged: Vec<String>,
+    #[serde(default)]
+    from: Option<String>,
     timeout_ms: u64,
     entropy: u64,
     #[serde(default)]
@@ -203,6 +205,7 @@ impl Saved {
             orders: engine.orders.clone(),
             managed: engine.managed.clone(),
             unmanaged: engine.unmanaged.clone(),
+            from: engine.from.clone(),
             timeout_ms: u64::try_from(engine.timeout.as_millis()).unwrap_or(u64::MAX),
             entropy: engine.entropy,
             qemu: engine.emulator.qemu.as_ref().map(|path| path.as_os_str().into()),
@@ -311,6 +314,7 @@ impl Saved {
             orders: self.orders.clone(),
             managed: self.managed.clone(),
             unmanaged: self.unmanaged.clone(),
+            from: self.from.clone(),
             timeout: Duration::from_millis(self.timeout_ms),
             entropy: self.entropy,
             emulator: Emulator {

@@ -22,6 +22,8 @@ pub(crate) struct Limited {
 pub(crate) enum Limit {
     Time,
     Events,
+    /// None: the function of `--from` was never entered.
+    NeverEntered,
 }
 
 /// Why an execution was given up.
@@ -58,6 +60,7 @@ impl GivenUp {
         let limit = match outcome.end {
             End::TimedOut => Limit::Time,
             End::TooManyEvents => Limit::Events,
+            End::Exited(_) if outcome.untested => Limit::NeverEntered,
             End::Exited(_)
             | End::Killed { .. }
             | End::Deadlock
@@ -65,7 +68,8 @@ impl GivenUp {
             | End::Diverged(_)
             | End::Abandoned => return None,
         };
-        Some(GivenUp { limit, limited, busiest: busiest(outcome, limited.timeout) })
+        let busiest = busiest(outcome, limited.timeout).filter(|_| limit != Limit::NeverEntered);
+        Some(GivenUp { limit, limited, busiest })
     }
 
     /// `timeout: …` or `max_events: …`
@@ -74,6 +78,9 @@ impl GivenUp {
         match self.limit {
             Limit::Time => format!("timeout: it took more than {} s (--timeout)", timeout.as_secs_f64()),
             Limit::Events => format!("max_events: it had more than {max_events} events (--max-events)"),
+            Limit::NeverEntered => {
+                "from: the function was never entered (--from), so that nothing was tested".to_string()
+            }
         }
     }
 
@@ -88,6 +95,7 @@ impl GivenUp {
             (None, Limit::Events) => {
                 format!("--max-events {}", max_events.saturating_mul(10).min(MOST_EVENTS))
             }
+            (None, Limit::NeverEntered) => "--from FUNCTION".to_string(),
         }
     }
 
@@ -118,6 +126,9 @@ impl GivenUp {
     /// What to do, in words.
     pub(crate) fn advice(&self) -> String {
         let option = self.option();
+        if self.limit == Limit::NeverEntered {
+            return "name a function that the program calls, or leave --from out".to_string();
+        }
         match option.starts_with("--unmanaged") {
             true => format!("{option} runs that library natively; or take a smaller input"),
             false => format!("take a smaller input, or {option}"),
@@ -207,6 +218,7 @@ mod tests {
             spent: Some(Spent { places, native: Duration::from_secs(native), waiting: Duration::ZERO }),
             misuses: Vec::new(),
             lacks: None,
+            untested: false,
             journal: Default::default(),
         }
     }

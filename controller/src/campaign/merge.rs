@@ -64,7 +64,8 @@ impl<'a> Merger<'a> {
             }
         }
         let cut = ran.given_up.as_ref().is_some_and(|it| it.limit == Limit::Time);
-        if let Some(given_up) = ran.given_up.filter(|_| self.setup.rules.limits == Limits::Inconclusive) {
+        let counts = |limit| self.setup.rules.limits == Limits::Inconclusive || limit == Limit::NeverEntered;
+        if let Some(given_up) = ran.given_up.filter(|it| counts(it.limit)) {
             self.campaign.inconclusive.add(ran.planned.index, given_up);
         }
         let mut buggy = false;

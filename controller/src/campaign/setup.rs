@@ -49,6 +49,9 @@ impl Setup {
             let what = "--model tso is x86-64's: it makes no sense for AArch64 (use c11, sc, pso or pslo)";
             return Err(input(format!("{}: {what}", path.display())));
         }
+        if target.arch == "aarch64" && options.from.is_some() {
+            return Err(input(format!("{}: --from is not there yet for AArch64", path.display())));
+        }
         let suppressions = Suppressions::read(&cwd, &options.suppress).map_err(input)?;
         if let Some(path) = &options.write_suppressions {
             suppress::check_writable(path).map_err(input)?;
@@ -67,6 +70,7 @@ impl Setup {
             orders,
             managed: options.managed.clone(),
             unmanaged: options.unmanaged.clone(),
+            from: options.from.clone(),
             timeout: options.timeout,
             entropy: options.seed,
             emulator: options.emulator.clone(),

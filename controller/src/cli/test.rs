@@ -102,6 +102,11 @@ pub(super) struct TestArgs {
     #[arg(long, value_name = "LIB")]
     unmanaged: Vec<String>,
 
+    /// Everything counts from the moment at which this function is entered (a name as `wmtrace inspect` prints it), not from
+    /// the first thread on: until then threads run natively, one at a time
+    #[arg(long, value_name = "FUNCTION", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    from: Option<String>,
+
     /// Bugs that you know of (TOML; beside wmtrace.toml in the working directory, if it is there): those that match are
     /// listed, marked, and count for nothing
     #[arg(long, value_name = "FILE")]
@@ -303,6 +308,8 @@ pub(crate) struct TestOptions {
     pub(crate) orders: Option<PathBuf>,
     pub(crate) managed: Vec<String>,
     pub(crate) unmanaged: Vec<String>,
+    /// The function from which on everything counts.
+    pub(crate) from: Option<String>,
     /// Files of suppressions, and where new ones go.
     pub(crate) suppress: Vec<PathBuf>,
     pub(crate) write_suppressions: Option<PathBuf>,
@@ -438,6 +445,7 @@ impl TestArgs {
             orders: self.orders,
             managed: self.managed,
             unmanaged: self.unmanaged,
+            from: self.from,
             suppress: self.suppress,
             write_suppressions: self.write_suppressions,
             confirm: self.confirm,

@@ -31,6 +31,7 @@ pub(super) trait Ending: Execution {
         let warnings = std::mem::take(&mut it.course.warnings);
         let executes = it.course.executes.take();
         let journal = it.course.journal.take().unwrap_or_default();
+        let untested = it.course.prelude;
         let misuses = std::mem::take(&mut it.course.misuses.found);
         Ok(Outcome {
             end,
@@ -44,6 +45,7 @@ pub(super) trait Ending: Execution {
             journal,
             misuses,
             lacks,
+            untested,
         })
     }
 

@@ -90,6 +90,11 @@ pub(super) struct Course {
     /// What the kernel has refused, and whether the program itself may have sent the signal that kills it.
     pub(super) lacks: Option<String>,
     pub(super) may_be_killed: bool,
+    /// Threads run natively until the function of `--from` is entered; whose turn it is, and whether the one that runs
+    /// has had its turn.
+    pub(super) prelude: bool,
+    pub(super) turn: usize,
+    pub(super) turn_is_over: bool,
 }
 
 impl Course {
@@ -124,6 +129,9 @@ impl Course {
             misuses: Misuses::default(),
             lacks: None,
             may_be_killed: false,
+            prelude: false,
+            turn: 0,
+            turn_is_over: false,
         }
     }
 

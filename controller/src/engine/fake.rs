@@ -142,6 +142,7 @@ impl Engine for FakeEngine<'_> {
             journal,
             misuses: Vec::new(),
             lacks: fake.lacks(),
+            untested: false,
         })
     }
 

@@ -111,6 +111,7 @@ pub(crate) fn setup(model: ModelKind) -> Setup {
             orders: None,
             managed: Vec::new(),
             unmanaged: Vec::new(),
+            from: None,
             timeout: Duration::from_secs(10),
             entropy: 1,
             emulator: super::Emulator::default(),

@@ -7,6 +7,7 @@
 use super::EngineError;
 use super::execution::Execution;
 use super::expiring::Expiring as _;
+use super::prelude::Prelude as _;
 use super::ringing::{Ringing as _, Still};
 use super::sites::What;
 use super::thread::{AfterWake, Mode, Pending, Syscall};
@@ -34,6 +35,31 @@ const WAITERS: u32 = 0x8000_0000;
 const OWNER_DIED: u32 = 0x4000_0000;
 const TID_MASK: u32 = 0x3fff_ffff;
 
+/// What a futex call asks for, by its second argument.
+pub(super) enum Wanted {
+    Wait { bitset: bool },
+    Wake { bitset: bool },
+    Requeue { compares: bool },
+    WakeOp,
+    Lock { command: u64 },
+    Unlock,
+    Unknown(u64),
+}
+
+impl Wanted {
+    pub(super) fn of(op: u64) -> Wanted {
+        match op & COMMAND {
+            command @ (WAIT | WAIT_BITSET) => Wanted::Wait { bitset: command == WAIT_BITSET },
+            command @ (WAKE | WAKE_BITSET) => Wanted::Wake { bitset: command == WAKE_BITSET },
+            command @ (REQUEUE | CMP_REQUEUE) => Wanted::Requeue { compares: command == CMP_REQUEUE },
+            WAKE_OP => Wanted::WakeOp,
+            command @ (LOCK_PI | LOCK_PI2 | TRYLOCK_PI) => Wanted::Lock { command },
+            UNLOCK_PI => Wanted::Unlock,
+            command => Wanted::Unknown(command),
+        }
+    }
+}
+
 /// `errno` as a system call returns it.
 pub(super) fn error(errno: i32) -> u64 {
     i64::from(-errno) as u64
@@ -46,6 +72,9 @@ pub(super) trait Futexes: Execution {
         // Other processes wait and wake in the kernel.
         if op & PRIVATE == 0 && !self.parts().course.children.is_empty() && self.is_shared(word) {
             return self.pass(index, true);
+        }
+        if self.parts().course.prelude {
+            return self.futex_in_prelude(index, call);
         }
         if self.parts().threads.len() == 1 && self.futex_alone(index, call)? {
             return Ok(());
@@ -422,6 +451,9 @@ pub(super) trait Futexes: Execution {
     /// The thread calls `exit`, and others are there: its number in memory is cleared, and who waits for that is
     /// woken.
     fn ends(&mut self, index: usize) -> Result<(), EngineError> {
+        if self.parts().course.prelude {
+            return self.ends_in_prelude(index);
+        }
         self.flush(index)?;
         self.leave_locks(index)?;
         self.about_to_end(index);
@@ -478,6 +510,10 @@ pub(super) trait Futexes: Execution {
                 continue;
             }
             let site = self.site_here(index, What::call("exit"));
+            if self.parts().course.prelude {
+                self.wake_at(word, 1, u32::MAX);
+                continue;
+            }
             let machine = self.parts().machine;
             machine.release(id, word, site);
             let sleeper = machine.sleepers(Addr(word)).into_iter().next();

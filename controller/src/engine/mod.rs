@@ -27,12 +27,13 @@ mod library;
 mod locks;
 pub(crate) mod misuse;
 mod modules;
+mod moved;
 mod own;
 mod own_paths;
 mod places;
+mod prelude;
 mod private;
 mod refusals;
-mod moved;
 mod ringing;
 mod runtime;
 mod schedule;
@@ -93,6 +94,8 @@ pub(crate) struct EngineOptions {
     /// File names (or parts of paths) of modules to run under the model, and natively, beside the usual ones.
     pub(crate) managed: Vec<String>,
     pub(crate) unmanaged: Vec<String>,
+    /// The function from which on everything is under the model, instead of the first thread.
+    pub(crate) from: Option<String>,
     /// Real time that one execution may take.
     pub(crate) timeout: Duration,
     /// Decides what `getrandom` and AT_RANDOM give. The same for all executions of a campaign.
@@ -266,6 +269,8 @@ pub(crate) struct Outcome {
     pub(crate) misuses: Vec<misuse::Misuse>,
     /// What the kernel refused it for want of something that wmtrace's own processes use, too: how it ended proves nothing.
     pub(crate) lacks: Option<String>,
+    /// The function from which on it would have been tested was never entered.
+    pub(crate) untested: bool,
 }
 
 /// A thread at the end of an execution.

@@ -30,8 +30,15 @@ pub(super) trait Schedule: Execution {
                     true => self.makes_call(index)?,
                     false => self.advance(index)?,
                 }
-                if self.parts().course.end.is_some() {
+                let course = self.parts().course;
+                if course.end.is_some() {
                     return Ok(());
+                }
+                // Who yields may wait for somebody who sleeps, or is in the kernel.
+                if course.prelude {
+                    self.look_for_returned()?;
+                    self.look_at_waits()?;
+                    self.fire_timer(None);
                 }
             }
             let stirred = self.parts().course.stirred;
@@ -48,7 +55,9 @@ pub(super) trait Schedule: Execution {
     }
 
     fn running(&mut self) -> Option<usize> {
-        self.parts().threads.iter().position(|thread| thread.mode == Mode::Running)
+        let it = self.parts();
+        let (runs, turn) = (|index: &usize| it.threads[*index].mode == Mode::Running, it.course.turn);
+        (turn..it.threads.len()).chain(0..turn.min(it.threads.len())).find(runs)
     }
 
     fn one_step(&mut self) -> Result<(), EngineError> {

@@ -3,7 +3,7 @@
 pub(crate) mod files;
 mod human;
 mod json;
-mod names;
+pub(crate) mod names;
 mod scan;
 mod stretches;
 

@@ -29,7 +29,7 @@ pub(super) fn written(frames: &[Frame]) -> Option<&Frame> {
 }
 
 /// Whether a demangled name is the one that was asked for: all of it, or without parameters, or without namespaces.
-pub(super) fn is_function(name: &str, wanted: &str) -> bool {
+pub(crate) fn is_function(name: &str, wanted: &str) -> bool {
     let short = name.split('(').next().unwrap_or(name);
     let ends =
         |name: &str| name.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
@@ -38,7 +38,7 @@ pub(super) fn is_function(name: &str, wanted: &str) -> bool {
 
 /// The identifier that every function of this name has in its own: `push` of `q::Queue<int>::push(int)`. Empty if that
 /// cannot be told (`{{closure}}`).
-pub(super) fn identifier(wanted: &str) -> &str {
+pub(crate) fn identifier(wanted: &str) -> &str {
     let (mut depth, mut start) = (0_u32, 0);
     let mut before = ' ';
     for (at, c) in wanted.char_indices() {

@@ -19,6 +19,7 @@ mod evidence;
 mod exhausted;
 mod files;
 mod forms;
+mod from;
 mod kills;
 mod kinds;
 mod limits;

@@ -99,6 +99,9 @@ impl<S: Strategy> Run<'_, S> {
 
     /// A breakpoint in native code: the entry of a function that we know, or where one returns to.
     pub(super) fn breakpoint(&mut self, index: usize, at: u64) -> Result<(), EngineError> {
+        if self.course.prelude {
+            return self.breakpoint_in_prelude(index, at);
+        }
         if self.sea.is_empty() {
             return self.enters_alone(index, at);
         }

@@ -17,6 +17,7 @@ mod does;
 #[cfg(test)]
 mod does_as_the_processor;
 mod flow;
+mod from;
 mod library;
 mod managed;
 mod native;
@@ -32,8 +33,8 @@ mod syscalls;
 mod thread;
 mod unwind;
 
-use super::private::Private;
 use super::moved::ExecutedBy;
+use super::private::Private;
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::evidence::Evidence;
@@ -51,6 +52,7 @@ use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
 
 use code::Code;
+use from::Sought;
 use modules::Library;
 use server::Serving;
 use sites::SiteTable;
@@ -69,6 +71,8 @@ pub(crate) struct StepEngine {
     /// The path that the program was executed by.
     executed_by: Vec<u8>,
     server: Serving,
+    /// Where the function of `--from` is.
+    from: Option<Sought>,
     /// Whether simple instructions are done, not run.
     shortcuts: bool,
     /// Processes that the program makes go on and on.
@@ -94,6 +98,7 @@ impl StepEngine {
             affinity,
             executed_by: Vec::new(),
             server: Serving::Undecided,
+            from: options.from.as_deref().map(Sought::new),
             shortcuts: true,
             restless: false,
             _tick: Tick::start().map_err(os)?,

@@ -5,6 +5,7 @@ use super::sites::What;
 use super::thread::Mode;
 use crate::engine::execution::Execution as _;
 use crate::engine::journal::{Begun, Noting as _, Observed};
+use crate::engine::prelude::Prelude as _;
 use crate::engine::ringing::Ringing as _;
 use crate::engine::schedule::Schedule as _;
 use crate::engine::{End, EngineError};
@@ -62,7 +63,12 @@ impl<S: Strategy> Run<'_, S> {
             stopped.set_signal_info(&info)?;
         }
         let how = if thread.syscall.is_some() { Resume::ToSyscall } else { Resume::Free };
-        let others = self.threads.iter().any(|other| other.mode == Mode::Ready);
+        let waits = |other: usize| match self.threads[other].mode {
+            Mode::Ready => true,
+            Mode::Running => self.course.prelude && other != index,
+            Mode::Asleep | Mode::Away | Mode::Ended => false,
+        };
+        let others = (0..self.threads.len()).any(waits);
         self.patience = others.then(Patience::new);
         let stop = self.resume(index, how, signal)?;
         let lost = others && self.patience.take().is_none();
@@ -72,6 +78,10 @@ impl<S: Strategy> Run<'_, S> {
                 "native code ran for long without a system call: others went on, at a moment that was left to chance",
             );
             self.note_source(index, None, Begun::Interrupted);
+            if self.course.prelude {
+                self.yields_in_prelude(index);
+                return Ok(());
+            }
             return self.let_others(index);
         }
         self.dispatch(index, stop)?;

@@ -224,7 +224,9 @@ impl<S: Strategy> Run<'_, S> {
         let parent = self.threads[index].id;
         let stack = self.stack_of(regs.rsp);
         // Whoever had this stack before is gone: what it did there is over.
-        self.machine.foreign(parent, site, Addr(stack.start), stack.end - stack.start);
+        if !self.course.prelude {
+            self.machine.foreign(parent, site, Addr(stack.start), stack.end - stack.start);
+        }
         let id =
             self.machine.spawn(Some(parent), site).map_err(|error| EngineError::Os(error.to_string()))?;
         let mut thread = Thread::new(child, id, FIRST_TID + id.0 as i32, regs);
@@ -381,7 +383,8 @@ impl<S: Strategy> Run<'_, S> {
         thread.regs = thread.stopped.as_ref().expect("just set").regs()?;
         thread.stack = 0..0;
         self.engine.code.forget(0, u64::MAX);
-        self.tame(index)
+        self.tame(index)?;
+        self.begin_prelude()
     }
 
     /// The thread goes, and is waited for.

@@ -4,6 +4,7 @@
 use super::StepEngine;
 use super::afterwards::Kept;
 use super::calls::Kind;
+use super::from::Prelude;
 use super::modules::Module;
 use super::native::Patience;
 use super::sea::Sea;
@@ -70,6 +71,8 @@ pub(super) struct Run<'e, S: Strategy> {
     pub(super) kept: Kept,
     /// How long native code that others may wait for may run.
     pub(super) patience: Option<Patience>,
+    /// What is watched until the function of `--from` is entered.
+    pub(super) prelude: Prelude,
 }
 
 impl<'e, S: Strategy> Run<'e, S> {
@@ -86,6 +89,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         let course = Course::new(Clock::new(engine.options.entropy), &engine.options);
         let mut run = Run::with(engine, machine, process, thread, course)?;
         run.tame(0)?;
+        run.begin_prelude()?;
         Ok(run)
     }
 
@@ -120,12 +124,17 @@ impl<'e, S: Strategy> Run<'e, S> {
             handles: HashMap::new(),
             kept: Kept::default(),
             patience: None,
+            prelude: Prelude::default(),
         })
     }
 
     /// Runs the execution to its end, whatever that is, and leaves no process behind.
     pub(super) fn finish(mut self) -> Result<Outcome, EngineError> {
-        self.run_to_end()
+        let outcome = self.run_to_end()?;
+        if outcome.untested {
+            self.check_found()?
+        };
+        Ok(outcome)
     }
 
     /// A thread goes on until it stops before an operation, sleeps, leaves or ends.
@@ -133,7 +142,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         let start = self.course.steps;
         while self.course.end.is_none() && self.threads[index].mode == Mode::Running {
             self.course.check_limits()?;
-            if self.course.end.is_some() {
+            if self.course.end.is_some() || std::mem::take(&mut self.course.turn_is_over) {
                 break;
             }
             if let Some(result) = self.threads[index].result.take() {

@@ -83,7 +83,8 @@ impl<S: Strategy> Run<'_, S> {
         let guard = mappings.iter().find(|mapping| mapping.contains(low));
         let is_guard = guard.is_some_and(|it| !it.writable && !it.executable && it.name.is_empty());
         let range = if low != 0 && is_guard { low..sp } else { 0..0 };
-        if self.engine.options.is_c11() && !range.is_empty() {
+        // What threads write before the function of `--from` is entered, nobody sees.
+        if self.engine.options.is_c11() && !range.is_empty() && !self.course.prelude {
             self.machine.mark(Addr(sp.saturating_sub(FIRST_FRAMES)), FIRST_FRAMES.min(sp));
         }
         Frames { range, ..Frames::default() }

@@ -60,7 +60,9 @@ impl<S: Strategy> Run<'_, S> {
             | libc::SYS_rt_sigqueueinfo
             | libc::SYS_rt_tgsigqueueinfo => self.send_signal(index),
             libc::SYS_clone | libc::SYS_clone3 => {
-                if self.clones_thread(&call) {
+                if self.clones_thread(&call) && self.course.prelude {
+                    self.watch_calls()?;
+                } else if self.clones_thread(&call) {
                     self.take_control()?;
                     if !self.park(index)? {
                         return Ok(());
@@ -237,6 +239,9 @@ impl<S: Strategy> Run<'_, S> {
 
     /// New memory, perhaps with code.
     fn mapped(&mut self, index: usize, start: u64, len: u64, protection: u64) -> Result<(), EngineError> {
+        if self.course.prelude && protection & libc::PROT_EXEC as u64 != 0 {
+            self.watch_function()?;
+        }
         if self.sea.is_empty() {
             return Ok(());
         }
