@@ -35,6 +35,17 @@ pub(super) struct Private {
     groups: Vec<u32>,
 }
 
+/// What an execution begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Begun {
+    /// What was there before.
+    Unchanged,
+    /// New files by the same names, for processes that are in the view.
+    Renewed,
+    /// A new view: no process is in it.
+    Anew,
+}
+
 /// A view, and how it was.
 struct Own {
     view: View,
@@ -101,10 +112,11 @@ impl Private {
         self.view.as_ref().map(|own| &own.view)
     }
 
-    /// An execution is about to begin. Whether it may be a copy of a process that was there before.
-    pub(super) fn begin(&mut self) -> Result<bool, EngineError> {
+    /// An execution is about to begin. `prepared`: it is to be a copy of a process that finds files by their names only.
+    pub(super) fn begin(&mut self, prepared: bool) -> Result<Begun, EngineError> {
         let changed = self.is_changed();
-        if changed {
+        let renewed = changed && prepared && self.renew();
+        if changed && !renewed {
             self.view = None;
         }
         if self.view.is_none() && self.warning.is_none() && !self.mounts.is_empty() {
@@ -116,7 +128,12 @@ impl Private {
         if let Some(command) = self.options.setup.clone() {
             self.run("--setup", &command)?;
         }
-        Ok(!changed && self.options.setup.is_none() && self.options.cleanup.is_none())
+        Ok(match changed {
+            _ if self.options.setup.is_some() || self.options.cleanup.is_some() => Begun::Anew,
+            true if renewed => Begun::Renewed,
+            true => Begun::Anew,
+            false => Begun::Unchanged,
+        })
     }
 
     /// The execution is over, and every process of it is gone.
@@ -181,6 +198,21 @@ impl Private {
         let own = self.view.as_ref()?;
         let number = own.places.iter().rposition(|place| file.starts_with(place))?;
         (!own.view.refused.contains(&number)).then_some(own.places[number].as_path())
+    }
+
+    /// Takes away what was written, but not the view. Whether that was possible.
+    fn renew(&mut self) -> bool {
+        let Some(own) = &mut self.view else { return false };
+        let hidden = self.options.hidden.as_deref();
+        if own.named || !own.view.is_renewable(&self.mounts) {
+            return false;
+        }
+        let renewed = own.view.renew(&self.mounts, |layers| kept::prepare(layers, &own.places, hidden));
+        match renewed.and_then(|()| State::of(&own.view.layers, own.places.len())) {
+            Ok(before) => own.before = before,
+            Err(_) => return false,
+        }
+        true
     }
 
     fn make(&mut self) -> std::io::Result<Own> {

@@ -13,8 +13,9 @@ use super::{Tid, ptrace};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -39,10 +40,14 @@ pub(crate) struct View {
     mounts: OwnedFd,
     ipc: OwnedFd,
     root: OwnedFd,
+    /// What the view covers, as it is below, in order of the mounts.
+    below: Vec<OwnedFd>,
     /// Where writes go: `u0`, `u1` … for each private directory.
     pub(crate) layers: File,
     /// Directories that could not be made private, by their numbers among those that were to be.
     pub(crate) refused: Vec<usize>,
+    /// Whether the layers are not the first.
+    renewed: bool,
 }
 
 /// The name of a private directory's layer, and of the one that overlayfs works in.
@@ -92,8 +97,7 @@ struct Step {
 
 /// What the process that makes the view has been given.
 struct Making<'a> {
-    /// `None` for root.
-    maps: Option<[(&'static CString, CString); 3]>,
+    from: From<'a>,
     steps: &'a [Step],
     /// Which step's directory is covered by the file system in memory first, and the number of its descriptor.
     base: usize,
@@ -101,6 +105,21 @@ struct Making<'a> {
     memory: CString,
     told: i32,
     go: i32,
+}
+
+/// Where the process begins.
+enum From<'a> {
+    /// Outside. Users other than root have maps of their numbers.
+    Outside(Option<[(&'static CString, CString); 3]>),
+    /// In a view, which gets new layers on top. `uncover`: those that it got the last time go first.
+    View { view: &'a View, uncover: bool },
+}
+
+/// What the process that has made a view leaves, besides its namespaces.
+struct Made {
+    maker: Maker,
+    layers: File,
+    refused: Vec<usize>,
 }
 
 impl View {
@@ -111,77 +130,54 @@ impl View {
     pub(crate) fn new(mounts: &[Mount], fill: impl FnOnce(&File) -> io::Result<()>) -> io::Result<View> {
         let root = nix::unistd::geteuid().is_root();
         // Numbers of descriptors that the process can use, and that nobody else has.
-        let held: Vec<File> =
-            (0..=mounts.len()).map(|_| File::open("/dev/null")).collect::<io::Result<_>>()?;
-        let layers = held[mounts.len()].as_raw_fd();
-        let in_initial =
-            std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"));
-        // Users have no marks for what was moved or linked.
-        let kind = if root && in_initial { "index=on,redirect_dir=on" } else { "userxattr" };
-        let string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
-        let (mut steps, mut number) = (Vec::new(), 0);
-        for (mount, held) in mounts.iter().zip(&held) {
-            let fd = held.as_raw_fd();
-            let before = format!("/proc/self/fd/{fd}");
-            let (path, options) = match mount {
-                Mount::Private(path) => {
-                    let (upper, work) = (layer(number), working(number));
-                    number += 1;
-                    let on = format!("/proc/self/fd/{layers}");
-                    let options =
-                        format!("lowerdir={before},upperdir={on}/{upper},workdir={on}/{work},xino=on,{kind}");
-                    (path, Some(CString::new(options)?))
-                }
-                Mount::Again(path) => (path, None),
-            };
-            steps.push(Step { path: string(path)?, number: fd, before: CString::new(before)?, options });
-        }
-        // One with nothing mounted below is the least trouble.
-        let is_simple = |at: &usize| {
-            let Mount::Private(path) = &mounts[*at] else { return false };
-            !mounts.iter().any(|other| matches!(other, Mount::Again(it) if it.starts_with(path)))
-        };
-        let all = (0..mounts.len()).filter(|at| matches!(mounts[*at], Mount::Private(_)));
-        let base = all.clone().find(is_simple).or(all.clone().next());
-        let base = base.ok_or_else(|| io::Error::other("nothing can be written"))?;
-        let (go_read, go_write) = pipe()?;
-        let (told_read, told_write) = pipe()?;
-        let making = Making {
-            maps: if root { None } else { Some(maps()?) },
-            steps: &steps,
-            base,
-            layers,
-            memory: CString::new(format!("size={MOST_WRITTEN}m,nr_inodes={MOST_FILES},mode=700"))?,
-            told: told_write.as_raw_fd(),
-            go: go_read.as_raw_fd(),
-        };
-        // SAFETY: the child only makes system calls, on memory made before the fork.
-        let maker = unsafe {
-            match libc::fork() {
-                -1 => return Err(io::Error::last_os_error()),
-                0 => make(&making),
-                child => Maker(Tid(child)),
-            }
-        };
-        drop(told_write);
-        let (mut told, mut go) = (File::from(told_read), File::from(go_write));
-        answer(&mut told)?;
+        let held: Vec<File> = mounts.iter().map(|_| File::open("/dev/null")).collect::<io::Result<_>>()?;
+        let numbers: Vec<i32> = held.iter().map(AsRawFd::as_raw_fd).collect();
+        let from = From::Outside(if root { None } else { Some(maps()?) });
+        let Made { maker, layers, refused } = made(mounts, &numbers, from, fill)?;
         let pid = maker.0;
-        let layers = File::open(format!("/proc/{pid}/fd/{layers}"))?;
-        fill(&layers)?;
-        go.write_all(&[1])?;
-        let refused = answer(&mut told)?;
         let namespace = |name: &str| File::open(format!("/proc/{pid}/ns/{name}")).map(OwnedFd::from);
-        let mut root_of = std::fs::OpenOptions::new();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut root_of, libc::O_PATH | libc::O_DIRECTORY);
+        let directory = |path: String| {
+            let mut options = std::fs::OpenOptions::new();
+            options.read(true).custom_flags(libc::O_PATH).open(path).map(OwnedFd::from)
+        };
         Ok(View {
             user: (!root).then(|| namespace("user")).transpose()?,
             mounts: namespace("mnt")?,
             ipc: namespace("ipc")?,
-            root: root_of.read(true).open(format!("/proc/{pid}/root"))?.into(),
+            root: directory(format!("/proc/{pid}/root"))?,
+            below: numbers
+                .iter()
+                .map(|fd| directory(format!("/proc/{pid}/fd/{fd}")))
+                .collect::<io::Result<_>>()?,
             layers,
-            refused: (0..number).filter(|number| *number < 64 && refused >> number & 1 != 0).collect(),
+            refused,
+            renewed: false,
         })
+    }
+
+    /// Whether what was written can be taken away again while processes are in the view.
+    pub(crate) fn is_renewable(&self, mounts: &[Mount]) -> bool {
+        self.refused.is_empty() && mounts.iter().all(|mount| matches!(mount, Mount::Private(_)))
+    }
+
+    /// Puts new layers on top: who opens a file by its name finds nothing of what was written. What is open, and working
+    /// directories, stay in the old ones.
+    ///
+    /// # Errors
+    /// When the kernel refuses, or `fill` fails. The view must not be used then.
+    pub(crate) fn renew(
+        &mut self,
+        mounts: &[Mount],
+        fill: impl FnOnce(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let numbers: Vec<i32> = self.below.iter().map(AsRawFd::as_raw_fd).collect();
+        let from = From::View { view: self, uncover: self.renewed };
+        let Made { layers, refused, .. } = made(mounts, &numbers, from, fill)?;
+        (self.layers, self.refused, self.renewed) = (layers, refused, true);
+        match self.refused.is_empty() {
+            true => Ok(()),
+            false => Err(io::Error::other("overlayfs refuses it")),
+        }
     }
 
     /// Takes the calling process into the view. Its working directory is the root then. Whether that was possible.
@@ -201,6 +197,77 @@ impl View {
     }
 }
 
+/// Has a process make a view, or its layers. `below`: the numbers of descriptors for what is covered.
+fn made(
+    mounts: &[Mount],
+    below: &[i32],
+    from: From<'_>,
+    fill: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<Made> {
+    let held = File::open("/dev/null")?;
+    let layers = held.as_raw_fd();
+    let in_initial =
+        std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"));
+    // Users have no marks for what was moved or linked.
+    let kind = match nix::unistd::geteuid().is_root() && in_initial {
+        true => "index=on,redirect_dir=on",
+        false => "userxattr",
+    };
+    let string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
+    let (mut steps, mut count) = (Vec::new(), 0);
+    for (mount, &number) in mounts.iter().zip(below) {
+        let before = format!("/proc/self/fd/{number}");
+        let (path, options) = match mount {
+            Mount::Private(path) => {
+                let (upper, work) = (layer(count), working(count));
+                count += 1;
+                let on = format!("/proc/self/fd/{layers}");
+                let options =
+                    format!("lowerdir={before},upperdir={on}/{upper},workdir={on}/{work},xino=on,{kind}");
+                (path, Some(CString::new(options)?))
+            }
+            Mount::Again(path) => (path, None),
+        };
+        steps.push(Step { path: string(path)?, number, before: CString::new(before)?, options });
+    }
+    // One with nothing mounted below is the least trouble.
+    let is_simple = |at: &usize| {
+        let Mount::Private(path) = &mounts[*at] else { return false };
+        !mounts.iter().any(|other| matches!(other, Mount::Again(it) if it.starts_with(path)))
+    };
+    let all = (0..mounts.len()).filter(|at| matches!(mounts[*at], Mount::Private(_)));
+    let base = all.clone().find(is_simple).or(all.clone().next());
+    let base = base.ok_or_else(|| io::Error::other("nothing can be written"))?;
+    let (go_read, go_write) = pipe()?;
+    let (told_read, told_write) = pipe()?;
+    let making = Making {
+        from,
+        steps: &steps,
+        base,
+        layers,
+        memory: CString::new(format!("size={MOST_WRITTEN}m,nr_inodes={MOST_FILES},mode=700"))?,
+        told: told_write.as_raw_fd(),
+        go: go_read.as_raw_fd(),
+    };
+    // SAFETY: the child only makes system calls, on memory made before the fork.
+    let maker = unsafe {
+        match libc::fork() {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => make(&making),
+            child => Maker(Tid(child)),
+        }
+    };
+    drop(told_write);
+    let (mut told, mut go) = (File::from(told_read), File::from(go_write));
+    answer(&mut told)?;
+    let layers = File::open(format!("/proc/{}/fd/{layers}", maker.0))?;
+    fill(&layers)?;
+    go.write_all(&[1])?;
+    let refused = answer(&mut told)?;
+    let refused = (0..count).filter(|number| *number < 64 && refused >> number & 1 != 0).collect();
+    Ok(Made { maker, layers, refused })
+}
+
 /// Starts a command in a directory of a view (or of our own), as the leader of a process group.
 pub(crate) fn start(command: &mut Command, view: Option<&View>, cwd: &Path) -> io::Result<Child> {
     let cwd = CString::new(cwd.as_os_str().as_bytes())?;
@@ -212,8 +279,10 @@ pub(crate) fn start(command: &mut Command, view: Option<&View>, cwd: &Path) -> i
             mounts: copy(&view.mounts)?,
             ipc: copy(&view.ipc)?,
             root: copy(&view.root)?,
+            below: Vec::new(),
             layers: view.layers.try_clone()?,
             refused: Vec::new(),
+            renewed: false,
         }),
         None => None,
     };
@@ -296,36 +365,49 @@ unsafe fn make(making: &Making<'_>) -> ! {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
-        let user = if making.maps.is_some() { libc::CLONE_NEWUSER } else { 0 };
-        if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC | user) != 0 {
-            fail();
-        }
-        for (path, text) in making.maps.iter().flatten() {
-            let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-            let bytes = text.as_bytes();
-            if fd < 0 || libc::write(fd, bytes.as_ptr().cast(), bytes.len()) < 0 {
-                fail();
-            }
-            libc::close(fd);
-        }
-        // So that our parent may look into it.
-        libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        let apart = libc::MS_REC | libc::MS_PRIVATE;
-        if libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), apart, std::ptr::null()) != 0 {
-            fail();
-        }
         let take = |path: *const libc::c_char, flags: i32, number: i32| {
             let fd = libc::open(path, flags | libc::O_CLOEXEC);
             fd >= 0 && libc::dup2(fd, number) >= 0 && libc::close(fd) == 0
         };
-        for step in making.steps {
-            // What is not there is not mounted again.
-            if !take(step.path.as_ptr(), libc::O_PATH, step.number) && step.options.is_some() {
-                fail();
+        let base = making.steps[making.base].path.as_ptr();
+        match &making.from {
+            From::Outside(maps) => {
+                let user = if maps.is_some() { libc::CLONE_NEWUSER } else { 0 };
+                if libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC | user) != 0 {
+                    fail();
+                }
+                for (path, text) in maps.iter().flatten() {
+                    let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+                    let bytes = text.as_bytes();
+                    if fd < 0 || libc::write(fd, bytes.as_ptr().cast(), bytes.len()) < 0 {
+                        fail();
+                    }
+                    libc::close(fd);
+                }
+                let (none, apart) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+                if libc::mount(none, c"/".as_ptr(), none, apart, none.cast()) != 0 {
+                    fail();
+                }
+                for step in making.steps {
+                    // What is not there is not mounted again.
+                    if !take(step.path.as_ptr(), libc::O_PATH, step.number) && step.options.is_some() {
+                        fail();
+                    }
+                }
+            }
+            From::View { view, uncover } => {
+                if !view.enter() {
+                    fail();
+                }
+                let away = |path| *uncover && libc::umount2(path, libc::MNT_DETACH) != 0;
+                if making.steps.iter().rev().any(|step| away(step.path.as_ptr())) || away(base) {
+                    fail();
+                }
             }
         }
-        let base = making.steps[making.base].path.as_ptr();
+        // So that our parent may look into it.
+        libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let memory = making.memory.as_ptr().cast();
         if libc::mount(c"wmtrace".as_ptr(), base, c"tmpfs".as_ptr(), libc::MS_NODEV, memory) != 0
             || !take(base, libc::O_RDONLY | libc::O_DIRECTORY, making.layers)

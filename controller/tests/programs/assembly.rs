@@ -48,7 +48,7 @@ fn store_buffering_at_depth_0() {
     let test = simulate(&directory, "SB+rlx", litmus("SB+rlx"), C11).unwrap();
     let text = std::fs::read_to_string(targets().join("litmus/aarch64/SB+plain.s")).unwrap();
     let built = test.assemble(&directory, "SB+plain", &text);
-    directory.report("-n 50 -d 0 --races off", &built).unwrap().is_clean(50).unwrap();
+    directory.report("-n 50 -d 0 --races off --shared-files", &built).unwrap().is_clean(50).unwrap();
     let lines = std::fs::read_to_string(directory.path.join("outcomes")).unwrap();
     assert_eq!(lines, "0:r0=0 1:r0=0 x=1 y=1\n".repeat(50));
 }

@@ -147,7 +147,8 @@ impl Test {
     ) -> Result<BTreeSet<String>, String> {
         let insertion = if model.insertion { "on" } else { "off" };
         let model = model.name;
-        let options = format!("--model {model} --mo-insertion {insertion} --races off {options}");
+        let options =
+            format!("--model {model} --mo-insertion {insertion} --races off --shared-files {options}");
         let _ = std::fs::remove_file(directory.path.join("outcomes"));
         let report = Report::read(&feed(&mut directory.test(&options, built), ""))?;
         let runs = report.number("executions");

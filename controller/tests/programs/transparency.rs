@@ -1,7 +1,7 @@
 //! Programs that everybody has do under wmtrace what they do alone. They write files, which are compared.
 
-use crate::build::{Built, GNU_O2, MUSL_STATIC};
-use crate::run::{Directory, executions, feed};
+use crate::build::{GNU_O2, MUSL_STATIC};
+use crate::run::{Directory, Report, executions, feed};
 use crate::source::{Source, Variant};
 
 /// Text that compresses, but not to nothing: little in CI, more in scripts/test-long.
@@ -127,11 +127,15 @@ fn prepared(files: &[(&str, &str)]) -> Directory {
 fn same(program: &str, args: &[&str], files: &[(&str, &str)], made: &str, options: &str) {
     let expected = alone(program, args, files, made);
     let under = prepared(files);
-    let built = Built { path: program.into(), args: args.iter().map(|word| (*word).to_owned()).collect() };
-    let options = format!("--model sc -n 1 --expect-exit 0 {options}");
-    let report = under.report(&options, &built).unwrap();
+    under.file("expected", &expected);
+    // What it makes is its own: only who is among its files can look.
+    let look = format!("cmp {made} expected");
+    let words = ["--format", "json", "-o", "out", "--model", "sc", "-n", "1", "--cleanup", &look];
+    let mut command = under.wmtrace(&words);
+    command.args(options.split_whitespace()).arg("--").arg(program).args(args);
+    let report = Report::read(&feed(&mut command, "")).unwrap();
     report.is_clean(1).unwrap();
-    assert!(std::fs::read(under.path.join(made)).unwrap() == expected, "{program} made another {made}");
+    assert_eq!(under.processes(), []);
 }
 
 impl Case {

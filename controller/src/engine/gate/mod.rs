@@ -39,7 +39,7 @@ mod thread;
 mod unwind;
 
 use super::modules::Library;
-use super::private::Private;
+use super::private::{Begun, Private};
 use super::sites::SiteTable;
 use super::world::{self, Streams};
 use crate::engine::evidence::Evidence;
@@ -171,7 +171,7 @@ impl GateEngine {
 
 impl Engine for GateEngine {
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
-        if !self.private.begin()? {
+        if self.private.begin(false)? != Begun::Unchanged {
             self.server = Serving::Impossible;
         }
         let outcome = match self.server {

@@ -34,7 +34,7 @@ mod thread;
 mod unwind;
 
 use super::moved::ExecutedBy;
-use super::private::Private;
+use super::private::{Begun, Private};
 use super::world::Streams;
 use super::{calls, modules, sites, time, world};
 use crate::engine::evidence::Evidence;
@@ -151,8 +151,11 @@ impl StepEngine {
 
 impl Engine for StepEngine {
     fn execute<S: Strategy>(&mut self, machine: &mut Machine<S>) -> Result<Outcome, EngineError> {
-        if !self.private.begin()? {
-            self.server = Serving::Impossible;
+        let prepared = matches!(&self.server, Serving::Ready(server) if server.finds_files_by_name());
+        match (self.private.begin(prepared)?, &self.server) {
+            (Begun::Renewed, Serving::Ready(server)) if server.goes_back().is_ok() => {}
+            (Begun::Unchanged, _) => {}
+            _ => self.server = Serving::Impossible,
         }
         let outcome = match self.server {
             Serving::Ready(_) => run::Run::resumed(self, machine)?.finish(),

@@ -22,6 +22,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use wmtrace_model::op::Site;
 use wmtrace_model::strategy::Strategy;
 
@@ -45,6 +47,8 @@ pub(super) struct Server {
     /// Its open files, and where it is in each of them.
     files: Vec<(File, u64)>,
     pub(super) moment: Moment,
+    /// Its working directory, if it has nothing else open among private files.
+    cwd: Option<PathBuf>,
 }
 
 /// What an execution has found out up to this moment.
@@ -70,6 +74,7 @@ impl<'e, S: Strategy> Run<'e, S> {
             return Ok(true);
         }
         let files = proc::open_files(self.process);
+        let cwd = self.only_its_directory(&files);
         let shared = self.can_be_copied(&files).then(|| proc::share_files(self.process, &files));
         let Some(Ok(files)) = shared else {
             self.engine.server = Serving::Impossible;
@@ -100,7 +105,7 @@ impl<'e, S: Strategy> Run<'e, S> {
         };
         // In a static program the instruction is under the sea; the server needs it, the copies do not.
         self.sea.expose(&self.memory, parked.rip, SYSCALL_LEN, false)?;
-        let mut server = Server { process: self.process, parked, files, moment };
+        let mut server = Server { process: self.process, parked, files, moment, cwd };
         let copy = server.copy()?;
         self.engine.server = Serving::Ready(Box::new(server));
         self.process = copy;
@@ -119,6 +124,13 @@ impl<'e, S: Strategy> Run<'e, S> {
         // What it has written would be every copy's.
         let changed = self.engine.private.is_changed();
         self.course.children.is_empty() && copies::are_harmless(files) && !shared() && !changed
+    }
+
+    /// The working directory of a process that has no other private file open.
+    fn only_its_directory(&self, files: &[proc::OpenFile]) -> Option<PathBuf> {
+        let is_private = |file: &proc::OpenFile| self.engine.private.place(&file.target).is_some();
+        let cwd = std::fs::read_link(format!("/proc/{}/cwd", self.process)).ok()?;
+        (!files.iter().any(is_private)).then_some(cwd)
     }
 
     /// An execution that begins with a copy.
@@ -148,6 +160,30 @@ impl<'e, S: Strategy> Run<'e, S> {
 }
 
 impl Server {
+    /// Whether copies of the process find private files by their names only.
+    pub(super) fn finds_files_by_name(&self) -> bool {
+        self.cwd.is_some()
+    }
+
+    /// Files have new ones behind their names: the process goes to its working directory once more.
+    pub(super) fn goes_back(&self) -> Result<(), EngineError> {
+        /// Below the stack there may be something that a function without calls has put there.
+        const RED_ZONE: u64 = 128;
+        let lost = || EngineError::Os("the working directory of the prepared process is gone".to_owned());
+        let name = self.cwd.as_ref().ok_or_else(lost)?.as_os_str().as_bytes();
+        let name = [name, &[0]].concat();
+        let memory = ProcessMemory::open(self.process)?;
+        let at = (self.parked.rsp - RED_ZONE - name.len() as u64) & !15;
+        let mut before = vec![0; name.len()];
+        if !memory.read(at, &mut before) {
+            return Err(lost());
+        }
+        memory.write(at, &name)?;
+        let (result, _) = self.call(libc::SYS_chdir, [at, 0, 0])?;
+        memory.write(at, &before)?;
+        if result == 0 { Ok(()) } else { Err(lost()) }
+    }
+
     /// A copy of the process, stopped where the process is.
     fn copy(&mut self) -> Result<Tid, EngineError> {
         for (file, offset) in &mut self.files {
