@@ -154,11 +154,13 @@ mod tests {
         std::fs::create_dir_all(&inside).unwrap();
         let program = |cwd: &Path| Program {
             path: "/bin/true".into(),
+            told: "/bin/true".into(),
             name: "true".into(),
             args: Vec::new(),
             env: vec![("HOME".into(), "relative".into()), ("TMPDIR".into(), "/no/such".into())],
             cwd: cwd.to_owned(),
             stdin: Vec::new(),
+            conditions: crate::conditions::Conditions::default(),
         };
         let found = of(&program(&inside), &[]);
         assert!(
