@@ -1,6 +1,7 @@
 //! System calls that the engine answers itself: what blocks on other threads (futexes), what would differ from run to run
 //! (time, random numbers, process numbers), and what concerns threads.
 
+use super::aliases::Aliasing as _;
 use super::execution::Execution;
 use super::expiring::Expiring as _;
 use super::futex::{Futexes as _, error};
@@ -151,6 +152,7 @@ pub(super) trait Answers: Execution {
     /// the kernel's is not the program's.
     fn has_waited(&mut self, index: usize, call: &Syscall, result: u64) {
         self.path_for_program(index);
+        self.may_have_aliased(call);
         self.descriptors_change(call, result);
         let it = self.parts();
         if let Some(until) = it.threads[index].waits_until.take() {

@@ -4,6 +4,7 @@
 //! asked who goes on ([`super::schedule`]), futexes and time are emulated ([`super::futex`], [`super::answers`]), the C
 //! runtime's functions mean something to the model ([`super::library`]). That code is written once, over [`Execution`].
 
+use super::aliases::Aliases;
 use super::busy::Busy;
 use super::calls::Told;
 use super::expiring::Expirations;
@@ -87,6 +88,7 @@ pub(super) struct Course {
     pub(super) locks: Locks,
     pub(super) lives: Lives,
     pub(super) misuses: Misuses,
+    pub(super) aliases: Aliases,
     /// What the kernel has refused, and whether the program itself may have sent the signal that kills it.
     pub(super) lacks: Option<String>,
     pub(super) may_be_killed: bool,
@@ -127,6 +129,7 @@ impl Course {
             locks: Locks::default(),
             lives: Lives::default(),
             misuses: Misuses::default(),
+            aliases: Aliases::default(),
             lacks: None,
             may_be_killed: false,
             prelude: false,

@@ -3,6 +3,7 @@
 //! An engine owns the processes; it knows nothing of campaigns, bugs or reports. Those see an execution as an
 //! [`Outcome`] (how it ended), the machine's events and findings, and the engine's [`Sites`] (where in the code).
 
+mod aliases;
 mod answers;
 pub(crate) mod busy;
 mod calls;

@@ -17,6 +17,8 @@ pub(crate) struct Mapping {
     pub(crate) writable: bool,
     pub(crate) executable: bool,
     pub(crate) shared: bool,
+    /// The device and number of the file, as the kernel tells them.
+    pub(crate) file: (u64, u64),
     /// A path, `[stack]` or the like, or empty.
     pub(crate) name: String,
 }
@@ -36,7 +38,9 @@ impl Mapping {
         let (start, end) = fields.next()?.split_once('-')?;
         let flags = fields.next()?.as_bytes();
         let offset = fields.next()?;
-        let name = fields.nth(2).unwrap_or("").trim_start();
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let number = fields.next()?;
+        let name = fields.next().unwrap_or("").trim_start();
         let hex = |text| u64::from_str_radix(text, 16).ok();
         Some(Mapping {
             start: hex(start)?,
@@ -45,6 +49,7 @@ impl Mapping {
             writable: flags.get(1) == Some(&b'w'),
             executable: flags.get(2) == Some(&b'x'),
             shared: flags.get(3) == Some(&b's'),
+            file: (hex(major)? << 32 | hex(minor)?, number.parse().ok()?),
             name: name.to_owned(),
         })
     }

@@ -293,3 +293,15 @@ fn what_this_processor_can_do() {
     let bug = report(&directory, "--model tso -n 1", &two).bugs()[0].clone();
     assert_eq!(bug["on_this_processor"], "possible");
 }
+
+/// The model would take the two addresses for different memory.
+#[test]
+fn memory_that_is_mapped_twice_is_refused() {
+    for flavour in [GNU_O2, crate::build::CROSS] {
+        let directory = Directory::new("ring");
+        let output = directory.test("-n 5", &built("ring.c", flavour, &[])).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        let said = "an access to memory that is mapped at two addresses";
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}

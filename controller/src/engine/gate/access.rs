@@ -11,6 +11,7 @@ use super::exclusive::{Expected, SequenceKind};
 use super::run::Run;
 use super::thread::{Flight, Mode, Pending, Slot};
 use crate::engine::EngineError;
+use crate::engine::aliases::ALIAS;
 use crate::engine::calls::Told;
 use crate::engine::evidence::Standing;
 use crate::engine::execution::Execution as _;
@@ -153,6 +154,9 @@ impl<S: Strategy> Run<'_, S> {
                 if it.kind == AccessKind::Load && self.is_patched(it.addr, it.len) {
                     let what = "a program that looks at its own code, where that is patched";
                     return Err(EngineError::Unsupported(format!("{}: {what}", self.place_of(index))));
+                }
+                if self.course.aliases.contain(it.addr, it.len) {
+                    return Err(EngineError::Unsupported(format!("{}: {ALIAS}", self.place_of(index))));
                 }
                 self.sort(index, insn, number, it, &mut found);
             }

@@ -98,14 +98,8 @@ impl<S: Strategy> Run<'_, S> {
         let (len, pc) = (u64::from(flight.insn.effect.len), self.threads[index].regs.rip);
         if flight.insn.effect.flow != Flow::Next {
             // What it writes would be taken away again from under its feet.
-            let module = self.modules.iter().find(|module| module.contains(pc));
-            let place = module.map(|module| format!("{}+{:#x}", module.binary.name, module.offset(pc)));
-            let what = format!(
-                "{}: {}, on a stack that others look at",
-                place.unwrap_or_default(),
-                flight.insn.text
-            );
-            return Err(EngineError::Unsupported(what));
+            let (place, text) = (self.place_of(pc), &flight.insn.text);
+            return Err(EngineError::Unsupported(format!("{place}: {text}, on a stack that others look at")));
         }
         if self.does_flight(index) {
             return Ok(true);
@@ -121,6 +115,12 @@ impl<S: Strategy> Run<'_, S> {
         let flight = self.threads[index].flight.as_mut().expect("an instruction is under way");
         flight.ran(&wrote);
         Ok(true)
+    }
+
+    /// An address of code, as messages show it.
+    pub(super) fn place_of(&self, pc: u64) -> String {
+        let module = self.modules.iter().find(|module| module.contains(pc));
+        module.map_or(format!("{pc:#x}"), |it| format!("{}+{:#x}", it.binary.name, it.offset(pc)))
     }
 
     /// Runs the one instruction at the thread's program counter. The stop, if it did not get behind it. A signal that has

@@ -8,6 +8,7 @@ use super::run::{Run, at, mix};
 use super::sites::What;
 use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
+use crate::engine::aliases::ALIAS;
 use crate::engine::evidence::Standing;
 use crate::engine::execution::Execution as _;
 use crate::engine::flight::{as_meant, of_load, of_store, op_name};
@@ -163,6 +164,9 @@ impl<S: Strategy> Run<'_, S> {
             let view = View::new(regs, self.threads[index].stopped.as_ref());
             access.resolve_into(&view, &mut concrete);
             for it in &concrete {
+                if self.course.aliases.contain(it.addr, it.len) {
+                    return Err(EngineError::Unsupported(format!("{}: {ALIAS}", self.place_of(pc))));
+                }
                 self.sort(index, insn, number, it, pc, &mut found);
             }
         }
