@@ -86,7 +86,7 @@ impl StepEngine {
             code: Code::default(),
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
-            private: Private::new(program, &options.files, options.timeout),
+            private: Private::new(program, &options.files, options.timeout, true)?,
             affinity,
             server: Serving::Undecided,
             shortcuts: true,
