@@ -165,9 +165,13 @@ impl<'a> Merger<'a> {
     /// Keeps what the execution of the newest bug has written, beside its recording.
     fn keep(&mut self, written: Option<&Written>) {
         let Some(bug) = self.campaign.bugs.last_mut() else { return };
-        let (Some(written), Some(recording)) = (written, &bug.recording) else { return };
+        let Some(recording) = &bug.recording else { return };
         let directory = saved::files_of(recording);
-        let kept = written.keep(&directory);
+        // What an older campaign has left under this name is not of this execution.
+        let kept = match std::fs::remove_dir_all(&directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => written.map_or(Ok(()), |written| written.keep(&directory)),
+        };
         if directory.is_dir() {
             bug.files = Some(directory);
         }

@@ -27,29 +27,21 @@ impl Written {
         Ok(Written { layers: layers.try_clone()?, places: places.to_vec(), aside })
     }
 
-    /// Copies it to a new directory, each file under its whole path. One that is there is replaced. Whether there is
-    /// anything.
+    /// Copies it to a new directory, each file under its whole path. If there is nothing, there is no directory.
     ///
     /// # Errors
     /// When something of it cannot be read or written; the rest is kept.
-    pub(crate) fn keep(&self, directory: &Path) -> io::Result<bool> {
+    pub(crate) fn keep(&self, directory: &Path) -> io::Result<()> {
         let mut root = path_of(&self.layers);
         if self.aside {
             root.push(ASIDE);
         }
-        match fs::remove_dir_all(directory) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let (mut any, mut failed) = (false, None);
+        let mut failed = None;
         for (number, place) in self.places.iter().enumerate() {
             let to = directory.join(place.strip_prefix("/").unwrap_or(place));
-            match copy(&root.join(layer(number)), &to) {
-                Ok(found) => any |= found,
-                Err(error) => failed = Some(error),
-            }
+            failed = failed.or(copy(&root.join(layer(number)), &to).err());
         }
-        failed.map_or(Ok(any), Err)
+        failed.map_or(Ok(()), Err)
     }
 }
 
@@ -63,10 +55,10 @@ pub(super) fn put_aside(layers: &File, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies files, and the directories that they are in. Whether there were any. What could not be copied is left out, and
-/// the first such thing is the error.
-fn copy(from: &Path, to: &Path) -> io::Result<bool> {
-    let (mut any, mut failed) = (false, None);
+/// Copies files, and the directories that they are in. What cannot be copied is left out, and the first such thing is the
+/// error.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut failed = None;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, target, kind) = (entry.path(), to.join(entry.file_name()), entry.file_type()?);
@@ -74,19 +66,16 @@ fn copy(from: &Path, to: &Path) -> io::Result<bool> {
             copy(&source, &target)
         } else if kind.is_file() || kind.is_symlink() {
             fs::create_dir_all(to).and_then(|()| match kind.is_file() {
-                true => fs::copy(&source, &target).map(|_| true),
-                false => std::os::unix::fs::symlink(fs::read_link(&source)?, &target).map(|()| true),
+                true => fs::copy(&source, &target).map(drop),
+                false => std::os::unix::fs::symlink(fs::read_link(&source)?, &target),
             })
         } else {
             // Marks of deleted files, sockets, pipes.
-            Ok(false)
+            Ok(())
         };
-        match copied {
-            Ok(found) => any |= found,
-            Err(error) => failed = failed.or(Some(error)),
-        }
+        failed = failed.or(copied.err());
     }
-    failed.map_or(Ok(any), Err)
+    failed.map_or(Ok(()), Err)
 }
 
 /// Makes the layers of these directories, empty but for a file that is hidden.
@@ -132,4 +121,37 @@ fn take_times(like: &Path, path: &Path) -> io::Result<()> {
     let accessed = TimeSpec::new(data.atime(), data.atime_nsec());
     let modified = TimeSpec::new(data.mtime(), data.mtime_nsec());
     Ok(utimensat(AT_FDCWD, path, &accessed, &modified, UtimensatFlags::FollowSymlink)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileTypeExt as _;
+
+    #[test]
+    fn layers_are_prepared_and_kept() {
+        let here = std::env::temp_dir().join(format!("wmtrace-kept-{}", std::process::id()));
+        let (place, layers, kept) = (here.join("place"), here.join("layers"), here.join("kept"));
+        fs::create_dir_all(place.join("deep")).unwrap();
+        fs::create_dir(&layers).unwrap();
+        let open = File::open(&layers).unwrap();
+        let places = [here.join("place")];
+        prepare(&open, &places, Some(&place.join("deep/out"))).unwrap();
+        let hidden = fs::symlink_metadata(layers.join("u0/deep/out")).unwrap();
+        assert!(hidden.file_type().is_char_device() && hidden.rdev() == 0);
+        let times = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+        assert_eq!(times(&layers.join("u0/deep")), times(&place.join("deep")));
+        // Nothing was written: nothing is kept.
+        Written::new(&open, &places, false).unwrap().keep(&kept).unwrap();
+        assert!(!kept.exists());
+        fs::write(layers.join("u0/deep/file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", layers.join("u0/deep/link")).unwrap();
+        put_aside(&open, 1).unwrap();
+        fs::remove_file(layers.join("u0/deep/file")).unwrap();
+        Written::new(&open, &places, true).unwrap().keep(&kept).unwrap();
+        let inside = kept.join(place.strip_prefix("/").unwrap()).join("deep");
+        assert_eq!(fs::read_to_string(inside.join("link")).unwrap(), "text");
+        assert!(fs::symlink_metadata(inside.join("out")).is_err());
+        fs::remove_dir_all(&here).unwrap();
+    }
 }

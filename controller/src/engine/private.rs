@@ -1,8 +1,9 @@
 //! Executions do not see each other's files: each has a view of its own ([`crate::os::view`]), in which it finds the user's
 //! files as they are, and changes only its own.
 //!
-//! A view in which nothing was changed serves the next execution. Of one that was changed nothing can be taken back: the
-//! next execution gets a new one, and with it a program that is started anew. So who writes no files pays nothing.
+//! A view in which nothing was changed serves the next execution. Who writes no files pays nothing. One that was
+//! changed is renewed if a prepared process can go on in it; otherwise the next execution gets a new one, and with it a program
+//! that is started anew.
 
 use super::kept::{self, Written};
 use super::{EngineError, FileOptions, Outcome, Program, places, refusals};
@@ -81,7 +82,13 @@ impl State {
 }
 
 impl Private {
-    pub(super) fn new(program: &Program, options: &FileOptions, timeout: Duration) -> Private {
+    /// `for_users`: whether programs of users other than root can have files of their own.
+    pub(super) fn new(
+        program: &Program,
+        options: &FileOptions,
+        timeout: Duration,
+        for_users: bool,
+    ) -> Result<Private, EngineError> {
         let mounts = match options.shared {
             true => Vec::new(),
             false => {
@@ -89,7 +96,7 @@ impl Private {
                 places::mounts(&places::of(program, &mounted), &mounted)
             }
         };
-        Private {
+        let mut private = Private {
             program: program.clone(),
             options: options.clone(),
             timeout,
@@ -97,14 +104,20 @@ impl Private {
             view: None,
             warning: None,
             groups: Vec::new(),
+        };
+        if private.mounts.is_empty() {
+            return Ok(private);
         }
-    }
-
-    /// Executions share files after all.
-    pub(super) fn refuse(&mut self, why: &str) {
-        if !std::mem::take(&mut self.mounts).is_empty() {
-            self.warning = Some(shares(why, "files"));
+        if !for_users && !nix::unistd::geteuid().is_root() {
+            private.warning = Some(shares("programs for AArch64 need root for that", "files"));
+            return Ok(private);
         }
+        match private.make() {
+            Ok(own) => private.view = Some(own),
+            Err(error) if is_want(&error) => return Err(cannot(&error)),
+            Err(error) => private.warning = Some(shares(&error.to_string(), "files")),
+        }
+        Ok(private)
     }
 
     /// The files that a new process sees; `None`: those that we see.
@@ -117,13 +130,7 @@ impl Private {
         let changed = self.is_changed();
         let renewed = changed && prepared && self.renew();
         if changed && !renewed {
-            self.view = None;
-        }
-        if self.view.is_none() && self.warning.is_none() && !self.mounts.is_empty() {
-            match self.make() {
-                Ok(own) => self.view = Some(own),
-                Err(error) => self.warning = Some(shares(&error.to_string(), "files")),
-            }
+            self.view = Some(self.make().map_err(|error| cannot(&error))?);
         }
         if let Some(command) = self.options.setup.clone() {
             self.run("--setup", &command)?;
@@ -275,6 +282,17 @@ impl Drop for Private {
             view::end_group(group);
         }
     }
+}
+
+/// Whether this machine has too little of something, for the moment: others may share files, but not for that.
+fn is_want(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE))
+}
+
+fn cannot(error: &std::io::Error) -> EngineError {
+    EngineError::Os(format!(
+        "cannot give an execution files of its own: {error}; --shared-files does without"
+    ))
 }
 
 fn shares(why: &str, what: &str) -> String {

@@ -94,7 +94,7 @@ impl StepEngine {
             code: Code::default(),
             sites: SiteTable::default(),
             streams: Streams::new(&program.stdin).map_err(os)?,
-            private: Private::new(program, &options.files, options.timeout),
+            private: Private::new(program, &options.files, options.timeout, true)?,
             affinity,
             executed_by: Vec::new(),
             server: Serving::Undecided,
