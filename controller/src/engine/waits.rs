@@ -146,6 +146,8 @@ pub(super) struct Waits {
     descriptors: Option<Descriptors>,
     /// The program has given descriptors away, or lets the kernel write to them later on.
     shared: bool,
+    /// What epoll waits for has changed: it may be the program's own no more.
+    changed: bool,
 }
 
 impl Waits {
@@ -198,6 +200,7 @@ pub(super) trait Waiters: Execution {
         let it = self.parts();
         let read = |at: u64| it.memory.read_u64(at);
         it.course.waits.shared |= shares(call, &read);
+        it.course.waits.changed |= call.number as i64 == libc::SYS_epoll_ctl;
         let (patience, wait) = (timeouts::longest(call, &read), Wait::of(call, &read));
         let Ok(mut patience) = patience else { return Ok(false) };
         it.threads[index].waits_until =
@@ -278,11 +281,16 @@ pub(super) trait Waiters: Execution {
 
     /// The kernel has done something, or a timer has expired: those for whom something is ready go on.
     fn look_at_waits(&mut self) -> Result<(), EngineError> {
-        let waiting: Vec<usize> = self.parts().course.waits.all.iter().map(|it| it.thread).collect();
+        let waits = &mut self.parts().course.waits;
+        let changed = std::mem::take(&mut waits.changed);
+        let waiting: Vec<usize> = waits.all.iter().map(|it| it.thread).collect();
         for index in waiting {
             let it = self.parts();
             let others = !it.course.children.is_empty() || it.course.waits.shared;
-            let Some(wait) = it.course.waits.of(index).cloned() else { continue };
+            let Some(mut wait) = it.course.waits.of(index).cloned() else { continue };
+            // Only the program's own may be looked at: the kernel tells others' state to their owner alone.
+            let others = others || changed && !self.is_own_affair(&mut wait);
+            let it = self.parts();
             let Some(descriptors) = it.course.waits.descriptors(it.process) else { continue };
             if others || wait.is_ready(descriptors) || self.has_come(index, &wait) {
                 self.waits_no_more(index);
