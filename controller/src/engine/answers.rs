@@ -54,6 +54,7 @@ pub(super) trait Answers: Execution {
         self.may_kill(call);
         let it = self.parts();
         it.private.calls(call.number as i64);
+        it.threads[index].waits_until = None;
         it.course.stuck.asks(call);
         let own = it.threads[index].virtual_tid as u64;
         match call.number as i64 {
@@ -159,14 +160,10 @@ pub(super) trait Answers: Execution {
             if timeouts::is_over(call.number as i64, result) {
                 it.course.clock.reach(until);
             }
-            if let Some((at, unit)) = timeouts::left_at(call) {
-                let left = until.saturating_sub(it.course.clock.now());
-                let words = [left / SECOND, left % SECOND / unit].map(u64::to_le_bytes);
-                // The kernel does not care either whether it can be written.
-                it.memory.look_through(it.threads[index].tid);
-                it.memory.store(at, &words.concat());
-            }
+            let left = until.saturating_sub(it.course.clock.now());
+            self.tells_left(index, call, left);
         }
+        let it = self.parts();
         // What a signal of a timer says that was waited for.
         let [_, at, ..] = call.args;
         let mut bytes = [0; size_of::<libc::siginfo_t>()];
@@ -179,6 +176,17 @@ pub(super) trait Answers: Execution {
             if signals::unmask(&mut info) || self.tells_overrun(&mut info) {
                 let _ = self.parts().memory.write(at, &signals::bytes(&info));
             }
+        }
+    }
+
+    /// The thread learns how much of the time it did not wait, if the call tells that.
+    fn tells_left(&mut self, index: usize, call: &Syscall, left: u64) {
+        let it = self.parts();
+        if let Some((at, unit)) = timeouts::left_at(call) {
+            let words = [left / SECOND, left % SECOND / unit].map(u64::to_le_bytes);
+            // The kernel does not care either whether it can be written.
+            it.memory.look_through(it.threads[index].tid);
+            it.memory.store(at, &words.concat());
         }
     }
 

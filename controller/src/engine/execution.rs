@@ -223,6 +223,9 @@ pub(super) trait Execution: Sized {
     /// The number that the kernel has for a signal of the program's, if that is known.
     fn real_signal(&mut self, signal: i32) -> Option<i32>;
 
+    /// Whether the kernel shows which signals wait for a thread that blocks them.
+    fn shows_blocked_signals(&self) -> bool;
+
     /// A sleeper goes on, and makes its system call once more when the handler of a signal is over.
     fn begins_anew(&mut self, index: usize);
 

@@ -5,6 +5,7 @@
 //! longest.
 
 use super::EngineError;
+use super::answers::Answers as _;
 use super::execution::Execution;
 use super::expiring::Expiring as _;
 use super::prelude::Prelude as _;
@@ -373,7 +374,7 @@ pub(super) trait Futexes: Execution {
 
     /// A sleeper for which a signal has come goes on.
     fn wake_signalled(&mut self, index: usize) {
-        if self.waits_for_descriptors(index) {
+        if self.keeps_waiting(index) {
             return;
         }
         let it = self.parts();
@@ -395,9 +396,13 @@ pub(super) trait Futexes: Execution {
     /// does not wait until a time.
     fn restarts(&mut self, index: usize) -> bool {
         let it = self.parts();
-        let futex = it.threads[index].syscall.is_some_and(|call| call.number as i64 == libc::SYS_futex);
+        let may = |call: Syscall| {
+            use libc::{SYS_futex, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg};
+            [SYS_futex, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg].contains(&(call.number as i64))
+        };
+        let may = it.threads[index].syscall.is_some_and(may);
         let signals = proc::signals(it.process, it.threads[index].tid).unwrap_or_default();
-        if !futex || it.course.clock.wakes(index).is_some() {
+        if !may || it.course.clock.wakes(index).is_some() {
             return false;
         }
         let restarting = it.course.restarting;
@@ -416,14 +421,14 @@ pub(super) trait Futexes: Execution {
             libc::SYS_clock_nanosleep if call.args[1] & libc::TIMER_ABSTIME as u64 == 0 => call.args[3],
             _ => 0,
         };
-        if let Some(until) = it.course.clock.wakes(index)
-            && to != 0
-        {
-            let left = until.saturating_sub(it.course.clock.now());
+        let Some(until) = it.course.clock.wakes(index) else { return };
+        let left = until.saturating_sub(it.course.clock.now());
+        if to != 0 {
             let words = [left / 1_000_000_000, left % 1_000_000_000].map(u64::to_le_bytes);
             // The kernel does not care either whether it can be written.
             let _ = it.memory.write(to, &words.concat());
         }
+        self.tells_left(index, &call, left);
     }
 
     /// What is to happen at a time happens, if it has come: a thread is woken, or a timer rings. If nobody can go on, time

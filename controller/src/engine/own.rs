@@ -1,7 +1,7 @@
 //! Which descriptors are the program's own: nobody but its threads (and its timers) makes them ready, and what makes one
 //! ready has done so when its system call is over. Who waits for those waits in virtual time. Everything else is the outside
 //! world: terminals, the network (what is sent within a machine, too, arrives when the kernel likes), what was inherited,
-//! notices of files, signals.
+//! notices of files, signals among other descriptors of epoll.
 
 use crate::os::descriptors::{self, Descriptors};
 use crate::os::{Tid, proc};
@@ -31,6 +31,14 @@ fn is_inherited(fd: i32, target: &str) -> bool {
 pub(super) fn is_channel(process: Tid, fd: i32) -> bool {
     let target = proc::descriptor(process, fd).unwrap_or_default();
     ["pipe:", "socket:", "anon_inode:"].iter().any(|kind| target.starts_with(kind))
+}
+
+/// The signals that are taken from a descriptor, a bit each, if it is one of those.
+pub(super) fn signals(process: Tid, fd: i32) -> Option<u64> {
+    let target = proc::descriptor(process, fd)?;
+    let info = (target == "anon_inode:[signalfd]").then(|| proc::descriptor_info(process, fd))?;
+    let (_, mask) = info.into_iter().find(|(name, _)| name == "sigmask")?;
+    u64::from_str_radix(&mask, 16).ok()
 }
 
 /// Whether a descriptor is the program's own. `timers`: the timers that go by virtual time.
@@ -67,10 +75,8 @@ fn is_own_within(
         socket if socket.starts_with("socket:") => {
             descriptors.look(fd, descriptors::peer).is_ok_and(|peer| peer == Some(process))
         }
-        // A file: it is always ready.
-        _ => {
-            std::fs::metadata(format!("/proc/{process}/fd/{fd}")).is_ok_and(|it| it.is_file() || it.is_dir())
-        }
+        // A file is ready at once, or is none of the usual ones.
+        _ => false,
     }
 }
 
@@ -94,8 +100,12 @@ mod tests {
             [reader.as_raw_fd(), writer.as_raw_fd(), one.as_raw_fd(), other.as_raw_fd()].map(own)
                 == [true; 4]
         );
-        assert!(own(file.as_raw_fd()) && own(123_456), "nobody has to wait for those");
-        assert!(!own(network.as_raw_fd()) && terminal.is_ok_and(|it| !own(it.as_raw_fd())));
+        assert!(own(123_456), "nobody has to wait for that");
+        assert!(
+            !own(network.as_raw_fd())
+                && !own(file.as_raw_fd())
+                && terminal.is_ok_and(|it| !own(it.as_raw_fd()))
+        );
         assert!(is_channel(ours, reader.as_raw_fd()) && !is_channel(ours, file.as_raw_fd()));
     }
 
@@ -113,5 +123,16 @@ mod tests {
         let network = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         inner.add(&network, EpollEvent::new(EpollFlags::EPOLLIN, 0)).unwrap();
         assert!(!is_own());
+    }
+
+    #[test]
+    fn which_signals_are_taken() {
+        use nix::sys::signal::{SigSet, Signal};
+        use nix::sys::signalfd::SignalFd;
+        let ours = Tid(std::process::id() as i32);
+        let taken = SignalFd::new(&SigSet::from_iter([Signal::SIGHUP, Signal::SIGUSR1])).unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert_eq!(signals(ours, taken.as_raw_fd()), Some(1 | 1 << 9));
+        assert_eq!((signals(ours, reader.as_raw_fd()), signals(ours, 123_456)), (None, None));
     }
 }

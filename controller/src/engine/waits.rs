@@ -58,6 +58,8 @@ const INSIDE: [i32; 15] = [
 pub(super) struct Wait {
     /// Descriptors, and what makes each of them ready.
     on: Vec<(i32, i16)>,
+    /// Signals that are taken from a descriptor (`signalfd`), or by the call itself, a bit each.
+    signals: u64,
     /// The signals that are blocked meanwhile, if the call says so.
     blocked: Option<u64>,
     /// The call takes what has come: it does not wait if the descriptor was opened so.
@@ -71,7 +73,8 @@ impl Wait {
         use calls::*;
         const DONT_WAIT: u64 = MSG_DONTWAIT as u64;
         let [first, second, third, fourth, fifth, sixth] = call.args;
-        let takes = || Some(Wait { on: vec![(first as i32, SETS[0])], blocked: None, takes: true });
+        let takes =
+            || Some(Wait { on: vec![(first as i32, SETS[0])], signals: 0, blocked: None, takes: true });
         let mask = |at: u64| if at == 0 { Some(None) } else { word(at).map(Some) };
         let (on, blocked) = match call.number as i64 {
             SYS_poll => (polled(first, second, word)?, None),
@@ -86,9 +89,12 @@ impl Wait {
             SYS_read | SYS_readv => return takes(),
             SYS_recvfrom if fourth & DONT_WAIT == 0 => return takes(),
             SYS_recvmsg if third & DONT_WAIT == 0 => return takes(),
+            SYS_rt_sigtimedwait => {
+                return Some(Wait { on: Vec::new(), signals: word(first)?, blocked: None, takes: false });
+            }
             _ => return None,
         };
-        Some(Wait { on, blocked, takes: false })
+        Some(Wait { on, signals: 0, blocked, takes: false })
     }
 
     /// Whether the kernel would find something to answer.
@@ -140,6 +146,8 @@ pub(super) struct Waits {
     descriptors: Option<Descriptors>,
     /// The program has given descriptors away, or lets the kernel write to them later on.
     shared: bool,
+    /// What epoll waits for has changed: it may be the program's own no more.
+    changed: bool,
 }
 
 impl Waits {
@@ -192,18 +200,19 @@ pub(super) trait Waiters: Execution {
         let it = self.parts();
         let read = |at: u64| it.memory.read_u64(at);
         it.course.waits.shared |= shares(call, &read);
+        it.course.waits.changed |= call.number as i64 == libc::SYS_epoll_ctl;
         let (patience, wait) = (timeouts::longest(call, &read), Wait::of(call, &read));
         let Ok(mut patience) = patience else { return Ok(false) };
         it.threads[index].waits_until =
             patience.map(|patience| it.course.clock.now().saturating_add(patience));
-        let Some(wait) = wait.filter(|_| patience != Some(0)) else { return Ok(false) };
-        // Who waits for signals alone is woken by the kernel.
-        if wait.on.is_empty() && patience.is_none() || !self.is_own_affair(&wait) {
+        let Some(mut wait) = wait.filter(|_| patience != Some(0)) else { return Ok(false) };
+        // Who waits for signals alone, without end, is woken by the kernel.
+        if wait.on.is_empty() && patience.is_none() || !self.is_own_affair(&mut wait) {
             return Ok(false);
         }
         let it = self.parts();
         let Some(descriptors) = it.course.waits.descriptors(it.process) else { return Ok(false) };
-        if wait.is_ready(descriptors) || self.is_interrupted(index, &wait) {
+        if wait.is_ready(descriptors) || self.has_come(index, &wait) || self.is_interrupted(index, &wait) {
             return Ok(false);
         }
         let it = self.parts();
@@ -233,8 +242,16 @@ pub(super) trait Waiters: Execution {
         signals.any()
     }
 
-    /// Whether nobody but the program's threads and timers can end the wait.
-    fn is_own_affair(&mut self, wait: &Wait) -> bool {
+    /// Whether a signal has come that the thread waits for.
+    fn has_come(&mut self, index: usize, wait: &Wait) -> bool {
+        let it = self.parts();
+        let pending = || proc::signals(it.process, it.threads[index].tid).unwrap_or_default().pending;
+        wait.signals != 0 && pending() & wait.signals != 0
+    }
+
+    /// Whether nobody but the program's threads and timers can end the wait. Descriptors of signals, which only their owner
+    /// can look at, become the signals.
+    fn is_own_affair(&mut self, wait: &mut Wait) -> bool {
         let it = self.parts();
         let process = it.process;
         if wait.takes {
@@ -246,7 +263,14 @@ pub(super) trait Waiters: Execution {
         // Nothing is known of descriptors once the first thread has ended: they are asked for by its number.
         let known = it.threads.first().is_some_and(|first| first.mode != Mode::Ended);
         // While somebody waits for the outside world, time is the outside world's.
-        if it.course.waits.shared || !known || !self.is_inside() {
+        let shown = self.shows_blocked_signals();
+        if shown {
+            let signals = |fd: i32| own::signals(process, fd);
+            wait.signals |= wait.on.iter().filter_map(|&(fd, _)| signals(fd)).fold(0, |all, set| all | set);
+            wait.on.retain(|&(fd, _)| signals(fd).is_none());
+        }
+        let hidden = !shown && (wait.blocked.is_some() || wait.signals != 0);
+        if hidden || !known || self.parts().course.waits.shared || !self.is_inside() {
             return false;
         }
         let it = self.parts();
@@ -257,16 +281,18 @@ pub(super) trait Waiters: Execution {
 
     /// The kernel has done something, or a timer has expired: those for whom something is ready go on.
     fn look_at_waits(&mut self) -> Result<(), EngineError> {
-        let waiting: Vec<usize> = self.parts().course.waits.all.iter().map(|it| it.thread).collect();
+        let waits = &mut self.parts().course.waits;
+        let changed = std::mem::take(&mut waits.changed);
+        let waiting: Vec<usize> = waits.all.iter().map(|it| it.thread).collect();
         for index in waiting {
             let it = self.parts();
             let others = !it.course.children.is_empty() || it.course.waits.shared;
-            let Waits { all, descriptors, .. } = &mut it.course.waits;
-            let (Some(it), Some(descriptors)) = (all.iter().find(|it| it.thread == index), descriptors)
-            else {
-                continue;
-            };
-            if others || it.wait.is_ready(descriptors) {
+            let Some(mut wait) = it.course.waits.of(index).cloned() else { continue };
+            // Only the program's own may be looked at: the kernel tells others' state to their owner alone.
+            let others = others || changed && !self.is_own_affair(&mut wait);
+            let it = self.parts();
+            let Some(descriptors) = it.course.waits.descriptors(it.process) else { continue };
+            if others || wait.is_ready(descriptors) || self.has_come(index, &wait) {
                 self.waits_no_more(index);
                 self.makes_call(index)?;
             }
@@ -298,14 +324,20 @@ pub(super) trait Waiters: Execution {
         }
     }
 
-    /// Whether the thread waits for descriptors. If a signal has come for it, the kernel does the call, which that interrupts.
-    fn waits_for_descriptors(&mut self, index: usize) -> bool {
+    /// Whether the thread waits for descriptors, and no signal has come for it. If one has that the thread blocks, but the call
+    /// does not, the kernel does the call, which the signal interrupts.
+    fn keeps_waiting(&mut self, index: usize) -> bool {
         let Some(wait) = self.parts().course.waits.of(index).cloned() else { return false };
-        if self.is_interrupted(index, &wait) {
+        if !self.is_interrupted(index, &wait) {
+            return true;
+        }
+        if wait.blocked.is_some() {
             self.waits_no_more(index);
             self.parts().threads[index].makes_call = true;
+            return true;
         }
-        true
+        self.parts().course.waits.end(index);
+        false
     }
 
     /// The time is over: what the thread's call returns, if it is one that waits for descriptors.
@@ -334,25 +366,25 @@ pub(super) trait Waiters: Execution {
             // It has received nothing.
             _ => return Some(error(libc::EAGAIN)),
         }
-        if let Some((at, _)) = timeouts::left_at(&call) {
-            memory.store(at, &[0; 16]);
-        }
         let ranges = touched(&call, 0, &|at| memory.read_u64(at));
+        self.tells_left(index, &call, 0);
         if self.is_watched() {
             self.tell_ranges(index, &call, ranges);
         }
         Some(0)
     }
 
-    /// All wait. Whether a signal from outside may wake one of those who wait for descriptors: there are handlers for some.
+    /// All wait. Whether a signal from outside may wake one of those who wait for descriptors: some are handled, or waited for.
     /// Those wait in the kernel from now on.
     fn wait_for_outside(&mut self) -> Result<bool, EngineError> {
         let it = self.parts();
         let inside = INSIDE.iter().fold(0u64, |set, signal| set | 1 << (signal - 1));
-        if it.course.caught & !inside == 0 {
+        let all = &it.course.waits.all;
+        let signals = all.iter().fold(it.course.caught, |set, waiting| set | waiting.wait.signals);
+        if signals & !inside == 0 {
             return Ok(false);
         }
-        let waiting: Vec<usize> = it.course.waits.all.iter().map(|it| it.thread).collect();
+        let waiting: Vec<usize> = all.iter().map(|it| it.thread).collect();
         for &index in &waiting {
             self.waits_no_more(index);
             self.makes_call(index)?;
@@ -395,6 +427,7 @@ mod tests {
         assert_eq!((select.on, select.blocked), (vec![(1, SETS[1]), (65, SETS[1])], Some(0x77)));
         assert_eq!(wait(libc::SYS_epoll_pwait, [7, 0, 1, 0, 0, 0]).unwrap().on, [(7, SETS[0])]);
         assert!(wait(libc::SYS_recvfrom, [7, 0, 1, 0, 0, 0]).unwrap().takes);
+        assert_eq!(wait(libc::SYS_rt_sigtimedwait, [0x3000, 0, 0, 8, 0, 0]).unwrap().signals, 0x77);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Virtual time: who waits for what is the program's own does not wait in real time, and who works until a clock shows a time
 //! has an end.
 
-use crate::build::{Built, GNU_O2};
+use crate::build::{Built, CROSS, Flavour, GNU_O2};
 use crate::run::Directory;
 use crate::source::{Source, Variant};
 use serde_json::Value;
 
 fn built(name: &str, variant: Variant, args: &[&str]) -> Built {
-    let mut built = Source::named(&format!("time/{name}")).build(variant, GNU_O2);
+    built_as(GNU_O2, name, variant, args)
+}
+
+fn built_as(flavour: Flavour, name: &str, variant: Variant, args: &[&str]) -> Built {
+    let mut built = Source::named(&format!("time/{name}")).build(variant, flavour);
     built.args = args.iter().map(ToString::to_string).collect();
     built
 }
@@ -23,7 +27,7 @@ fn patience_takes_no_time() {
 /// Everything that waits for descriptors, times out, is woken and interrupted.
 #[test]
 fn all_calls_wait_in_virtual_time() {
-    for name in ["waits.c", "timerfd.c"] {
+    for name in ["waits.c", "timerfd.c", "interrupted.c", "signals.c"] {
         let report = Directory::new("calls").report("-n 30", &built(name, Variant::Right, &[])).unwrap();
         report.is_clean(30).unwrap();
     }
@@ -36,6 +40,7 @@ fn waits_are_the_same_each_time() {
     let cases = [
         built("waits.c", Variant::Right, &[]),
         built("timerfd.c", Variant::Right, &[]),
+        built("signals.c", Variant::Right, &[]),
         built("polls_pipe.c", Variant::Buggy, &[]),
     ];
     for built in &cases {
@@ -84,6 +89,20 @@ fn clocks_end_loops() {
     let built = built("until_clock.cpp", Variant::Right, &[]);
     let report = Directory::new("clock").report("-n 5 --max-events 50000", &built).unwrap();
     report.is_clean(5).unwrap();
+}
+
+/// The same on AArch64.
+#[test]
+fn time_on_aarch64() {
+    let directory = Directory::new("aarch64");
+    for name in ["polls_pipe.c", "timerfd.c", "interrupted.c", "until_clock.cpp"] {
+        let built = built_as(CROSS, name, Variant::Right, &[]);
+        directory.report("-n 5", &built).unwrap().is_clean(5).unwrap();
+        let report = directory.report("-n 3 --verify", &built).unwrap();
+        assert_eq!(report.value()["verify"]["same"], true, "{}", report.value());
+    }
+    let report = directory.report("-n 5", &built_as(CROSS, "stuck.c", Variant::Buggy, &["e"])).unwrap();
+    assert_eq!(report.kinds(), ["deadlock"], "{}", report.value());
 }
 
 /// With a process that writes to a pipe, time is real: nobody may say that it never does.

@@ -81,6 +81,11 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Run::real_signal(self, signal)
     }
 
+    /// qemu keeps them to itself.
+    fn shows_blocked_signals(&self) -> bool {
+        self.engine.host.is_native()
+    }
+
     fn begins_anew(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         thread.has_asked(thread.asked.len().saturating_sub(1));

@@ -83,6 +83,10 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Some(signal)
     }
 
+    fn shows_blocked_signals(&self) -> bool {
+        true
+    }
+
     fn begins_anew(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         let Some(call) = thread.syscall.take() else { return };
