@@ -11,8 +11,9 @@ use super::ops::OpKind;
 use super::{Decode, Inside, Orders};
 use crate::debug::{NONE, Row, SourceLine, Unit};
 use crate::effect::{Access, AccessKind, Arch, Flow};
-use crate::text::{Effects, Found, Language, Place, is_keyword, is_library};
+use crate::text::{Effects, Found, Items, Language, Place, is_keyword, is_library};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use wmtrace_model::order::Order;
 
 /// The most bytes of a fence that are looked at.
@@ -221,6 +222,70 @@ impl Orders<'_> {
             }
         }
         Some(marks)
+    }
+
+    /// What fences of a function's text do that were compiled and have left no trace in its code: compilers make one of two
+    /// branches that end alike, and keep the row of one of them. The fences of the others are anywhere.
+    pub(super) fn lost_fences(
+        &self,
+        unit: &Unit,
+        root: u32,
+        text: &Items,
+        (path, function): (&str, Range<usize>),
+    ) -> Effects {
+        let names = self.names(Language::C);
+        let mut marks = Marks::default();
+        for (token, found) in text.contents(&Place::Code(function.clone())) {
+            let effects = match found {
+                Found::Fence(effects) => effects,
+                Found::Name { .. } => names.of_macro(text.tokens.text(token)).unwrap_or_default(),
+                Found::Barrier(_) => continue,
+            };
+            if effects.any() && !text.may_be_left_out(token, &function) {
+                let columns = (token.column, token.column + token.len);
+                marks.0.entry(token.line).or_default().push(Mark { columns, effects, sure: true });
+            }
+        }
+        if marks.0.is_empty() {
+            return Effects::default();
+        }
+        let traces = self.traces(unit, root, path);
+        let mut lost = Effects::default();
+        for (line, marks) in &marks.0 {
+            let columns: &[u32] = traces.get(line).map_or(&[], Vec::as_slice);
+            let has_trace = |mark: &Mark| columns.iter().any(|&column| column == 0 || mark.is_at(column));
+            // Every row of the line stands for the fences of C that nothing points at. C++'s would have entries.
+            if !is_cpp(unit) && !columns.is_empty() && !marks.iter().any(has_trace) {
+                continue;
+            }
+            let gone = marks.iter().filter(|mark| !has_trace(mark));
+            lost = gone.fold(lost, |sum, mark| sum | mark.effects);
+        }
+        lost
+    }
+
+    /// The lines of a file that have rows in the code of a function, or entries of fences, with their columns (0 if that is
+    /// not known).
+    fn traces(&self, unit: &Unit, root: u32, path: &str) -> BTreeMap<u32, Vec<u32>> {
+        let mut lines: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let function = &unit.nodes[root as usize];
+        for row in function.ranges.iter().flat_map(|&(start, end)| unit.lines().within(start, end)) {
+            if row.file.and_then(|file| unit.line_file(file)).is_some_and(|file| file == path) {
+                lines.entry(row.line).or_default().push(row.column);
+            }
+        }
+        for at in root..function.end {
+            let node = &unit.nodes[at as usize];
+            let is_fence =
+                || operation(self.debug, unit, at, || None).is_some_and(|op| op.kind == OpKind::Fence);
+            if node.entry_pc.is_some()
+                && is_fence()
+                && let Some(call) = self.debug.call_line(unit, node.call).filter(|call| call.file == path)
+            {
+                lines.entry(call.line).or_default().push(call.column);
+            }
+        }
+        lines
     }
 
     fn is_function(&self, name: &str) -> bool {

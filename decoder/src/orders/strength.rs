@@ -3,6 +3,7 @@
 //! On x86-64 an acquire or release fence is no instruction. LLVM from 15 on leaves no trace of one, and what other
 //! compilers leave is a row of the line table that only the source text can tell from others. So a function *may* have
 //! fences whose place nobody knows:
+//! - the text of the function has a fence that was compiled for sure, and no row or entry is left of it;
 //! - its compiler leaves nothing, and the text of the function, or of something inlined into it, has a fence or a name
 //!   with a fence behind it ([`crate::text`]);
 //! - or its text cannot be read.
@@ -131,17 +132,19 @@ impl Orders<'_> {
         if is_library(&declared.file) {
             return Effects::default();
         }
-        if leaves_entries(unit) {
-            return Effects::default();
-        }
         let names = self.names(language);
-        let Some(items) = names.file(&declared.file) else { return Effects::BOTH };
-        // Rows tell, where there are any.
-        if unit.rows_for_fences {
-            return Effects::default();
-        }
+        let Some(items) = names.file(&declared.file) else {
+            return if leaves_entries(unit) { Effects::default() } else { Effects::BOTH };
+        };
         let to = self.last_line(unit, root, node, &declared);
-        let Some(range) = items.around(declared.line, to) else { return Effects::BOTH };
+        let range = items.around(declared.line, to);
+        // Rows and entries tell, where there are any.
+        if unit.rows_for_fences {
+            return range.map_or(Effects::default(), |range| {
+                self.lost_fences(unit, root, items, (&declared.file, range))
+            });
+        }
+        let Some(range) = range else { return Effects::BOTH };
         names
             .effects_of(&declared.file, language, &Place::Code(range), |name| self.functions().contains(name))
     }

@@ -67,17 +67,31 @@ const NEVER: [&str; 24] = [
     "__riscv",
 ];
 
-/// The tokens of code that were not compiled, as ranges, and the lines of directives that were not looked at.
-pub(crate) fn off(tokens: &Tokens, macros: &Macros) -> (Vec<Range<usize>>, Vec<Range<u32>>) {
-    let (mut code, mut lines) = (Vec::new(), Vec::new());
+/// What conditionals have made of a text.
+#[derive(Default)]
+pub(crate) struct Off {
+    /// The tokens of code that were not compiled, as ranges.
+    pub(crate) code: Vec<Range<usize>>,
+    /// Those that may not have been.
+    pub(crate) perhaps: Vec<Range<usize>>,
+    /// The lines of directives that were not looked at.
+    pub(crate) lines: Vec<Range<u32>>,
+}
+
+/// What was not compiled, and what may not have been.
+pub(crate) fn off(tokens: &Tokens, macros: &Macros) -> Off {
+    let mut off = Off::default();
     // Of each open conditional: whether the current branch is on, whether an earlier one was, where the branch began.
     let mut open: Vec<(Option<bool>, Option<bool>, usize, u32)> = Vec::new();
-    let mut end = |(on, _, from, line): (Option<bool>, Option<bool>, usize, u32), to: usize, last: u32| {
-        if on == Some(false) {
-            code.push(from..to);
-            lines.push(line + 1..last);
-        }
-    };
+    let mut end =
+        |(on, _, from, line): (Option<bool>, Option<bool>, usize, u32), to: usize, last: u32| match on {
+            Some(false) => {
+                off.code.push(from..to);
+                off.lines.push(line + 1..last);
+            }
+            None => off.perhaps.push(from..to),
+            Some(true) => {}
+        };
     for directive in &tokens.directives {
         let words = &tokens.preprocessor[directive.tokens.clone()];
         let Some((name, rest)) = words.split_first() else { continue };
@@ -107,7 +121,7 @@ pub(crate) fn off(tokens: &Tokens, macros: &Macros) -> (Vec<Range<usize>>, Vec<R
             _ => {}
         }
     }
-    (code, lines)
+    off
 }
 
 fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
@@ -338,7 +352,7 @@ mod tests {
 
     fn left(text: &str, macros: &Macros) -> String {
         let tokens = Tokens::new(text.to_owned(), Language::C);
-        kept(&tokens, &off(&tokens, macros).0)
+        kept(&tokens, &off(&tokens, macros).code)
     }
 
     fn kept(tokens: &Tokens, off: &[Range<usize>]) -> String {

@@ -116,6 +116,8 @@ pub(crate) struct Items {
     pub(crate) modules: Vec<String>,
     /// Tokens of code that were not compiled.
     off: Vec<Range<usize>>,
+    /// Tokens that may not have been.
+    perhaps: Vec<Range<usize>>,
     language: Language,
 }
 
@@ -183,13 +185,14 @@ impl Items {
             includes: Vec::new(),
             modules: Vec::new(),
             off: Vec::new(),
+            perhaps: Vec::new(),
             language,
         };
         match language {
             Language::C => {
-                let (code, lines) = compiled::off(&items.tokens, macros);
-                items.off = code;
-                items.directives(&lines, macros);
+                let off = compiled::off(&items.tokens, macros);
+                (items.off, items.perhaps) = (off.code, off.perhaps);
+                items.directives(&off.lines, macros);
                 items.of_c();
             }
             Language::Rust => {
@@ -202,6 +205,13 @@ impl Items {
 
     fn is_off(&self, at: usize) -> bool {
         self.off.iter().any(|range| range.contains(&at))
+    }
+
+    /// Whether a token of a function that was compiled may not have been: a conditional inside of the function may have
+    /// left it out.
+    pub(crate) fn may_be_left_out(&self, token: &Token, function: &Range<usize>) -> bool {
+        let at = self.tokens.code.partition_point(|other| other.at < token.at);
+        self.perhaps.iter().any(|range| range.contains(&at) && function.start < range.start)
     }
 
     fn directives(&mut self, off: &[Range<u32>], macros: &Macros) {

@@ -10,6 +10,6 @@ mod lex;
 mod names;
 
 pub(crate) use compiled::Macros;
-pub(crate) use items::{Effects, Found, Macro, Operation, Place, is_keyword};
+pub(crate) use items::{Effects, Found, Items, Macro, Operation, Place, is_keyword};
 pub(crate) use lex::Language;
 pub(crate) use names::{Names, is_library};
