@@ -50,7 +50,9 @@ pub(super) fn put_aside(layers: &File, count: usize) -> io::Result<()> {
     let root = path_of(layers);
     fs::create_dir(root.join(ASIDE))?;
     for number in 0..count {
-        copy(&root.join(layer(number)), &root.join(ASIDE).join(layer(number)))?;
+        let aside = root.join(ASIDE).join(layer(number));
+        fs::create_dir(&aside)?;
+        copy(&root.join(layer(number)), &aside)?;
     }
     Ok(())
 }

@@ -139,6 +139,7 @@ fn setup_and_cleanup() {
     let cleanup = "test \"$(cat counter.txt)\" = 1 && rm counter.txt";
     let report = Report::read(&run("echo first > data.txt", cleanup)).unwrap();
     assert_eq!(report.kinds(), ["race"], "{}", report.value());
+    assert_eq!(report.value()["warnings"], serde_json::json!([]), "{}", report.value());
     assert_eq!(names(&directory.path), ["out"]);
     let kept = directory.path.join(report.bugs()[0]["files"].as_str().unwrap());
     let here = std::fs::canonicalize(&directory.path).unwrap();
