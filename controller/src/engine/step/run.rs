@@ -131,8 +131,8 @@ impl<'e, S: Strategy> Run<'e, S> {
     pub(super) fn finish(mut self) -> Result<Outcome, EngineError> {
         let outcome = self.run_to_end()?;
         if outcome.untested {
-            self.check_found()?
-        };
+            self.check_found()?;
+        }
         Ok(outcome)
     }
 
