@@ -168,6 +168,10 @@ pub(crate) struct Side {
     pub(crate) stack: Vec<Location>,
     /// The frame that a reader wants to see first.
     pub(crate) blamed: usize,
+    /// From where the last jump before that led there, if that is another line: a compiler may have made one call of several.
+    pub(crate) came_from: Option<Location>,
+    /// Whether the source calls the access volatile.
+    pub(crate) volatile: bool,
 }
 
 impl Side {
@@ -187,6 +191,8 @@ impl Side {
             instruction: site.instruction,
             stack: site.stack,
             blamed,
+            came_from: None,
+            volatile: false,
         }
     }
 
@@ -203,7 +209,17 @@ impl Side {
             instruction: String::new(),
             stack,
             blamed,
+            came_from: None,
+            volatile: false,
         }
+    }
+
+    /// Whether the access is a push onto the stack: a call, or code at the entry of a function, takes memory whose former
+    /// use is over.
+    pub(crate) fn pushes(&self) -> bool {
+        let words = self.instruction.split_whitespace();
+        let name = words.into_iter().find(|word| !["bnd", "notrack"].contains(word)).unwrap_or_default();
+        self.op == Some("store") && ["push", "call", "enter", "pushfq"].contains(&name)
     }
 
     /// The frame to show first, if any is known.

@@ -103,6 +103,13 @@ impl Sites for RealEngine {
         }
     }
 
+    fn is_volatile(&self, site: Site, addr: u64) -> bool {
+        match self {
+            RealEngine::Step(engine) => engine.is_volatile(site, addr),
+            RealEngine::Gate(engine) => engine.is_volatile(site, addr),
+        }
+    }
+
     fn global(&self, addr: u64) -> Option<String> {
         match self {
             RealEngine::Step(engine) => engine.global(addr),

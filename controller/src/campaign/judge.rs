@@ -13,7 +13,7 @@ use super::signal;
 use crate::bug::{Detail, Key, Kind, STORE_OR_RMW, Side, Where};
 use crate::cli::{ExpectExit, Limits, Races};
 use crate::engine::evidence::Standing;
-use crate::engine::{End, ModuleInfo, Outcome, Sites};
+use crate::engine::{End, Location, ModuleInfo, Outcome, Sites};
 use crate::events::last_of_each;
 use crate::suppress::Suppressions;
 use std::collections::BTreeSet;
@@ -168,7 +168,17 @@ impl Judge<'_> {
                 || self.is_doubtful(&race.first, &race.second)
                 || self.is_doubtful(&race.second, &race.first));
         let orders = if formerly_none { OLD_SEQUENCE } else { "nothing" };
-        let message = format!("{}, {}, and {orders} orders the two", at(&sides[0]), at(&sides[1]));
+        let mut message = format!("{}, {}, and {orders} orders the two", at(&sides[0]), at(&sides[1]));
+        if sides.iter().all(|side| side.volatile) {
+            message += "; both are volatile, which orders nothing between threads";
+        }
+        if let Some(side) = sides.iter().find(|side| side.pushes()) {
+            message += &format!(
+                "; {} reuses a slot of its stack{}: what was there before is gone, and the other side still uses it",
+                who(side),
+                in_place(side)
+            );
+        }
         if self.add(Kind::Race, possible, sides.into(), "", message, Some(race)) {
             certify_race(self.ended.execution, race).map_err(Defect::Certificate)?;
         }
@@ -280,7 +290,13 @@ impl Judge<'_> {
     fn side(&self, access: &Access) -> Side {
         let site = self.sites.site(access.site);
         let blamed = blamed(&site.stack, &self.modules);
-        Side::access(access, site, blamed)
+        let volatile = site.atomic != Atomic::Yes && self.sites.is_volatile(access.site, access.addr.0);
+        let mut side = Side { volatile, ..Side::access(access, site, blamed) };
+        // The dynamic linker's stubs push something, too, and have no line: what was called tells more.
+        if side.pushes() && side.place().is_some_and(|place| place.line == 0) {
+            side.blamed = side.stack.iter().position(|frame| frame.line > 0).unwrap_or(blamed);
+        }
+        side
     }
 
     /// Whether an access is a plain load that the source may not have, or may not have of all that it reads.
@@ -305,7 +321,12 @@ impl Judge<'_> {
             return Vec::new();
         }
         let blamed = blamed(&stack, &self.modules);
-        vec![Side::at(thread, stack, blamed)]
+        let jump = state.and_then(|it| it.jumps.iter().rfind(|jump| jump.frame <= blamed));
+        let same = |a: &Location, b: &Location| (&a.file, a.line) == (&b.file, b.line);
+        let came_from =
+            jump.map(|jump| &jump.from).filter(|from| from.line > 0 && !same(from, &stack[blamed]));
+        let came_from = came_from.cloned();
+        vec![Side { came_from, ..Side::at(thread, stack, blamed) }]
     }
 
     /// Adds a bug, once. Whether it was not there yet.

@@ -95,11 +95,11 @@ pub(super) struct TestArgs {
     orders: Option<PathBuf>,
 
     /// Also run this library (its file name, or part of its path) under the model
-    #[arg(long, value_name = "LIB")]
+    #[arg(long, value_name = "LIB", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     managed: Vec<String>,
 
     /// Run this library natively
-    #[arg(long, value_name = "LIB")]
+    #[arg(long, value_name = "LIB", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     unmanaged: Vec<String>,
 
     /// Everything counts from the moment at which this function is entered (a name as `wmtrace inspect` prints it), not from
@@ -346,7 +346,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// The same, or 0.
 fn seconds_or_none(text: &str) -> Result<Duration, String> {
-    if text.parse() == Ok(0.0) { Ok(Duration::ZERO) } else { seconds(text) }
+    if text.parse() == Ok(0.0) {
+        return Ok(Duration::ZERO);
+    }
+    seconds(text).map_err(|error| error.replace("not a positive", "not 0 or a positive"))
 }
 
 /// A command for `sh`.
@@ -558,6 +561,10 @@ mod tests {
             ("--model tso --races on ./a", "--races on is for c11"),
             ("--model pso --orders f ./a", "--orders is for c11"),
             ("--managed l --unmanaged l ./a", "both --managed and --unmanaged"),
+            ("--managed= ./a", "a value is required"),
+            ("--unmanaged= ./a", "a value is required"),
+            ("--from= ./a", "a value is required"),
+            ("--confirm -1 ./a", "not 0 or a positive number"),
             ("-q -v ./a", "cannot be used with"),
             ("-n 0 ./a", "invalid value '0'"),
             ("-j 0 ./a", "invalid value '0'"),

@@ -5,11 +5,15 @@ use super::execution::Execution;
 use super::expiring::Expiring as _;
 use super::lacks::Lacks as _;
 use super::schedule::Schedule as _;
+use super::sites::StackId;
 use super::syscalls::name;
 use super::thread::Mode;
-use super::{End, EngineError, Outcome, ThreadState};
+use super::{End, EngineError, Jump, Outcome, ThreadState};
 use crate::os::ptrace::{self, Resume, Stop, Stopped};
 use wmtrace_model::op::Site;
+
+/// Functions whose last jumps are kept.
+const MOST_JUMPS: usize = 8;
 
 pub(super) trait Ending: Execution {
     /// Runs the execution to its end, whatever that is, and leaves no process behind.
@@ -126,11 +130,28 @@ pub(super) trait Ending: Execution {
             }
             let (pc, stack) = self.here(index);
             let doing = self.doing(index);
+            let jumps = self.jumps(index, pc, stack);
             let it = self.parts();
             let stack = it.sites.stack_of(pc, stack, it.modules);
-            states.push(ThreadState { thread: it.threads[index].id, doing, stack });
+            states.push(ThreadState { thread: it.threads[index].id, doing, stack, jumps });
         }
         states
+    }
+
+    /// The last jumps of the functions that the thread is in, which is at `pc`.
+    fn jumps(&mut self, index: usize, pc: u64, stack: StackId) -> Vec<Jump> {
+        let last = self.last_jumps(index);
+        let it = self.parts();
+        let place = |pc: u64| it.sites.stack_of(pc, StackId::default(), it.modules);
+        let (mut frame, mut next, mut jumps) = (0, Some((pc, stack)), Vec::new());
+        for jump in last.into_iter().take(MOST_JUMPS) {
+            let Some((pc, stack)) = next else { break };
+            let from = jump.and_then(|(from, _)| place(from).into_iter().next());
+            jumps.extend(from.map(|from| Jump { frame, from }));
+            frame += place(pc).len();
+            next = it.sites.last_call(stack);
+        }
+        jumps
     }
 
     /// In words.

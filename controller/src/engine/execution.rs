@@ -193,6 +193,12 @@ pub(super) trait Execution: Sized {
     /// Where the thread is for the program: at an instruction under the model, or at the call that led elsewhere.
     fn here(&mut self, index: usize) -> (u64, StackId);
 
+    /// The last jump that was taken in each function that the thread is in, innermost first, as far as that is known: where
+    /// from, and where to.
+    fn last_jumps(&mut self, _: usize) -> Vec<Option<(u64, u64)>> {
+        Vec::new()
+    }
+
     /// The registers of a thread that sleeps, as far as they decide what it does next, and its stack pointer.
     fn registers(&mut self, index: usize) -> (Vec<u64>, u64);
 

@@ -157,7 +157,12 @@ impl Engine for FakeEngine<'_> {
 impl FakeEngine<'_> {
     fn state(&self, index: usize) -> ThreadState {
         let at = sim::site(index, 0);
-        ThreadState { thread: ThreadId(index as u32), doing: "waits".to_string(), stack: self.site(at).stack }
+        ThreadState {
+            thread: ThreadId(index as u32),
+            doing: "waits".to_string(),
+            stack: self.site(at).stack,
+            jumps: Vec::new(),
+        }
     }
 }
 
@@ -200,6 +205,10 @@ impl Sites for FakeEngine<'_> {
     }
 
     fn may_be_compilers(&self, _: Site, _: Site) -> bool {
+        false
+    }
+
+    fn is_volatile(&self, _: Site, _: u64) -> bool {
         false
     }
 

@@ -162,6 +162,8 @@ pub(crate) trait Sites {
     /// Whether the load there, or the part of it that the access at the other site touches, may be the compiler's: the
     /// source may not have it.
     fn may_be_compilers(&self, site: Site, other: Site) -> bool;
+    /// Whether the source calls the access there volatile, which is to this address of the last execution.
+    fn is_volatile(&self, site: Site, addr: u64) -> bool;
     /// The global variable at an address of the last execution, by its name in the source.
     fn global(&self, addr: u64) -> Option<String>;
     /// The build-id, or a checksum where it has none, of the program and of each library it has loaded, by path.
@@ -282,6 +284,16 @@ pub(crate) struct ThreadState {
     pub(crate) doing: String,
     /// Innermost first.
     pub(crate) stack: Vec<Location>,
+    /// The last jumps that were taken in the functions of the stack, as far as they are known.
+    pub(crate) jumps: Vec<Jump>,
+}
+
+/// A jump that was taken.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Jump {
+    /// The first frame of the stack that is of its function.
+    pub(crate) frame: usize,
+    pub(crate) from: Location,
 }
 
 /// Why an execution could not be made. None of these is a bug of the program.

@@ -50,6 +50,10 @@ impl Sites for StepEngine {
         match *self {}
     }
 
+    fn is_volatile(&self, _: Site, _: u64) -> bool {
+        match *self {}
+    }
+
     fn global(&self, _: u64) -> Option<String> {
         match *self {}
     }

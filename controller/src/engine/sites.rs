@@ -224,6 +224,13 @@ impl SiteTable {
         load && (binary.orders.may_be_speculative(offset) || around() || more())
     }
 
+    /// Whether the source calls the access at a site volatile, which is to this address.
+    pub(super) fn is_volatile(&self, site: Site, addr: u64) -> bool {
+        let Some((binary, offset, _)) = self.access(site) else { return false };
+        let module = self.modules.iter().find(|it| it.contains(addr) && std::ptr::eq(&*it.binary, binary));
+        binary.orders.is_volatile(offset, module.map(|module| module.offset(addr)))
+    }
+
     /// The instruction at a site, if it is a plain access; whether it is a load.
     fn access(&self, site: Site) -> Option<(&Binary, u64, bool)> {
         let entry = self.sites.get(site.0 as usize)?;

@@ -191,6 +191,11 @@ impl Human {
                 writeln!(self.out, "    {}", Printable(&side.instruction))?;
             }
             self.stack(&side.stack, side.blamed)?;
+            if let Some(from) = &side.came_from {
+                let at = Where(from).to_string();
+                writeln!(self.out, "    the last jump before that came from {}", Printable(&at))?;
+                self.source(from)?;
+            }
         }
         let shown = |thread: ThreadId| detail.sides.iter().any(|side| side.thread == Some(thread));
         for state in &detail.threads {
@@ -269,16 +274,24 @@ impl Human {
             let at = Where(place).to_string();
             writeln!(self.out, "    #{number} {} at {}{inlined}", Printable(function), Printable(&at))?;
             // The text of the place itself; of callers only for those who ask.
-            if (number == blamed || self.verbose)
-                && let Some(text) = self.sources.line(place)
-            {
-                writeln!(self.out, "       {:>5} | {}", place.line, Printable(&text.replace('\t', "    ")))?;
+            if number == blamed || self.verbose {
+                self.source(place)?;
             }
         }
         if stack.len() > shown {
             writeln!(self.out, "    … {} more (-v)", stack.len() - shown)?;
         }
         Ok(())
+    }
+
+    /// The text of a line, if it can be read.
+    fn source(&mut self, place: &Location) -> fmt::Result {
+        match self.sources.line(place) {
+            Some(text) => {
+                writeln!(self.out, "       {:>5} | {}", place.line, Printable(&text.replace('\t', "    ")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn events(&mut self, bug: &Bug) -> fmt::Result {

@@ -177,10 +177,12 @@ fn site(side: &Side) -> Value {
         "evidence": side.standing.map(Standing::name),
         "op": side.op,
         "unsure": side.unsure,
+        "volatile": side.volatile,
         "address": side.memory.map(|(addr, _)| format!("{addr:#x}")),
         "bytes": side.memory.map(|(_, len)| len),
         "instruction": Some(&side.instruction).filter(|text| !text.is_empty()),
         "stack": side.stack.iter().map(frame).collect::<Vec<_>>(),
+        "came_from": side.came_from.as_ref().map(frame),
     })
 }
 

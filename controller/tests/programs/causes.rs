@@ -1,6 +1,6 @@
 //! What reports say of a bug beside that there is one: what it comes from, whose it is, and what may be done about it.
 
-use crate::build::{Built, Flavour, GNU_O0, GNU_O2, STRIPPED};
+use crate::build::{Built, Flavour, GNU_O0, GNU_O2, LLVM_O0, LLVM_O2, STRIPPED};
 use crate::run::{Directory, Report};
 use crate::source::{Source, Variant};
 use serde_json::Value;
@@ -304,4 +304,55 @@ fn memory_that_is_mapped_twice_is_refused() {
         let said = "an access to memory that is mapped at two addresses";
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
+}
+
+/// Compilers make one call of several: from where the program came there is shown, too.
+#[test]
+fn merged_calls_of_abort() {
+    let directory = Directory::new("merged");
+    for flavour in [GNU_O2, LLVM_O2] {
+        let program = Source::named("causes/merged_abort.c").build(Variant::Buggy, flavour);
+        let report = directory.report("--confirm 0", &program).unwrap();
+        assert_eq!(report.kinds(), ["assertion"]);
+        let from = &report.bugs()[0]["sites"][0]["came_from"];
+        assert_eq!(from["line"], 24, "{flavour:?}: {}", report.bugs()[0]["sites"]);
+    }
+    let program = Source::named("causes/merged_abort.c").build(Variant::Buggy, GNU_O2);
+    let output = directory.wmtrace(&["--confirm", "0"]).arg(&program.path).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the last jump before that came from merged_abort.c:24"), "{text}");
+}
+
+/// A race says whether its accesses are volatile in the source.
+#[test]
+fn volatile_accesses() {
+    let directory = Directory::new("volatile");
+    for flavour in [GNU_O0, GNU_O2, LLVM_O0] {
+        for (which, expected) in [("1", [true, true]), ("2", [true, true]), ("3", [true, false])] {
+            let mut program = Source::named("causes/volatile.c").build(Variant::Buggy, flavour);
+            program.args = vec![which.to_owned()];
+            let report = directory.report("--confirm 0 --races on", &program).unwrap();
+            let bug = &report.bugs()[0];
+            let sites = bug["sites"].as_array().unwrap().iter();
+            let mut found: Vec<bool> = sites.map(|site| site["volatile"].as_bool().unwrap()).collect();
+            found.sort_unstable_by(|a, b| b.cmp(a));
+            assert_eq!(found, expected, "{flavour:?} {which}: {bug}");
+            let both = bug["message"].as_str().unwrap().contains("both are volatile");
+            assert_eq!(both, expected[1], "{bug}");
+        }
+    }
+}
+
+/// What a call pushes onto a slot of the stack that somebody else still looks at is called so, with the line of the call.
+#[test]
+fn reused_slots_of_stacks() {
+    let directory = Directory::new("slot");
+    let program = Source::named("causes/reused_slot.c").build(Variant::Buggy, GNU_O2);
+    let report = directory.report("--confirm 0 --keep-going -n 100", &program).unwrap();
+    let race = report.bugs().iter().find(|bug| bug["kind"] == "race");
+    let race = race.unwrap_or_else(|| panic!("{}", report.value()));
+    let message = race["message"].as_str().unwrap();
+    assert!(message.contains("reuses a slot of its stack at reused_slot.c:34"), "{message}");
+    let right = Source::named("causes/reused_slot.c").build(Variant::Right, GNU_O2);
+    directory.report("--confirm 0 -n 20", &right).unwrap().is_clean(20).unwrap();
 }

@@ -24,6 +24,7 @@ mod slots;
 mod source;
 mod speculative;
 mod strength;
+mod volatile;
 mod wide;
 
 pub use calls::AtomicCall;

@@ -206,6 +206,10 @@ impl Sites for GateEngine {
         self.sites.may_be_compilers(site, other)
     }
 
+    fn is_volatile(&self, site: Site, addr: u64) -> bool {
+        self.sites.is_volatile(site, addr)
+    }
+
     fn global(&self, addr: u64) -> Option<String> {
         self.sites.global(addr)
     }

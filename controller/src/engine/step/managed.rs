@@ -6,7 +6,7 @@ use super::flow::Transfer;
 use super::registers::View;
 use super::run::{Run, at, mix};
 use super::sites::What;
-use super::thread::{Flight, Frame, Mode, Part, PartKind, Pending, Tail, Told};
+use super::thread::{Flight, Mode, Part, PartKind, Pending, Tail, Told};
 use crate::engine::EngineError;
 use crate::engine::aliases::ALIAS;
 use crate::engine::evidence::Standing;
@@ -464,12 +464,9 @@ impl<S: Strategy> Run<'_, S> {
                 }
                 self.written_after(index, &before);
             }
-            let before = self.threads[index].calls_made;
-            let after = self.engine.sites.called(before, next, &self.modules);
-            let thread = &mut self.threads[index];
-            thread.regs.rsp = sp;
-            thread.frames.push(Frame { sp, before });
-            thread.calls_made = after;
+            let after = self.engine.sites.called(self.threads[index].calls_made, next, &self.modules);
+            self.threads[index].regs.rsp = sp;
+            self.threads[index].calls(sp, after);
             self.enters_frame(index);
         }
         if let Transfer::Return { pops } = transfer {
@@ -483,7 +480,8 @@ impl<S: Strategy> Run<'_, S> {
         }
         if !insn.stub {
             let jumps = !transfer.is_call() && !matches!(transfer, Transfer::Return { .. });
-            self.threads[index].tail = jumps.then_some(Tail { pc: regs.rip, sp: regs.rsp });
+            let jump = jumps.then_some(Tail { pc: regs.rip, sp: regs.rsp });
+            self.threads[index].follows(jump, target, target != next);
         }
         if !self.sea.covers(target) {
             self.leaves(index, slot)?;

@@ -6,7 +6,7 @@ use super::modules::Module;
 use super::run::Run;
 use super::sea::Sea;
 use super::sites::{StackId, What};
-use super::thread::{FIRST_TID, Frame, Mode, Thread};
+use super::thread::{FIRST_TID, Frame, Jumps, Mode, Thread};
 use super::unwind;
 use crate::engine::ending::Ending as _;
 use crate::engine::execution::Execution as _;
@@ -140,12 +140,13 @@ impl<S: Strategy> Run<'_, S> {
         let (mut stack, mut frames) = (StackId::default(), Vec::new());
         for caller in callers.into_iter().rev() {
             if modules.iter().any(|module| module.is_managed(caller.ret)) {
-                frames.push(Frame { sp: caller.slot, before: stack });
+                frames.push(Frame { sp: caller.slot, before: stack, jumps: Jumps::default() });
                 stack = self.engine.sites.called(stack, caller.ret, &self.modules);
             }
         }
         let thread = &mut self.threads[index];
         (thread.frames, thread.calls_made, thread.tail) = (frames, stack, None);
+        thread.jumps = Jumps::default();
     }
 
     /// The thread has failed while it was alone, and nobody watched it.

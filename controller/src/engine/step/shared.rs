@@ -40,6 +40,16 @@ impl<S: Strategy> Execution for Run<'_, S> {
         Run::here(self, index)
     }
 
+    fn last_jumps(&mut self, index: usize) -> Vec<Option<(u64, u64)>> {
+        let (pc, thread) = (Run::here(self, index).0, &self.threads[index]);
+        // What has left managed code by a call has saved its own.
+        let inside = self.sea.covers(thread.regs.rip) || thread.tail.is_some();
+        let functions = thread.frames.iter().rev().map(|frame| frame.jumps);
+        let functions = inside.then_some(thread.jumps).into_iter().chain(functions);
+        // The one that it is at has led nowhere yet.
+        functions.map(|jumps| jumps.into_iter().flatten().find(|(from, _)| *from != pc)).collect()
+    }
+
     fn registers(&mut self, index: usize) -> (Vec<u64>, u64) {
         let regs = &self.threads[index].regs;
         let kept = [regs.rbx, regs.rbp, regs.rsp, regs.r12, regs.r13, regs.r14, regs.r15, regs.rip];

@@ -24,7 +24,13 @@ pub(super) struct Frame {
     pub(super) sp: u64,
     /// The stack before the call.
     pub(super) before: StackId,
+    /// The caller's last jumps.
+    pub(super) jumps: Jumps,
 }
+
+/// The last two jumps of a function that were taken, the newest first: where from, and where to. What a compiler has merged is
+/// told apart by them.
+pub(super) type Jumps = [Option<(u64, u64)>; 2];
 
 /// A jump that may be a call, and the stack pointer there.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +68,8 @@ pub(super) struct Thread {
     pub(super) last_pc: u64,
     /// The jump by which it left managed code, if it was one: the last call of a function is often a jump.
     pub(super) tail: Option<Tail>,
+    /// The last jumps of the function that it is in.
+    pub(super) jumps: Jumps,
     /// The stack pointer and the return address of the function that it left by that jump for.
     pub(super) jumped_to: Option<(u64, u64)>,
     /// It is asked for the size of a block that it is about to free, and has these registers afterwards.
@@ -110,6 +118,7 @@ impl Thread {
             calls_made: StackId::default(),
             last_pc: 0,
             tail: None,
+            jumps: Jumps::default(),
             jumped_to: None,
             asked: None,
             passes: false,
@@ -135,12 +144,27 @@ impl Thread {
         self.passed = None;
     }
 
+    /// It calls a function of managed code, or one of native code from there.
+    pub(super) fn calls(&mut self, sp: u64, after: StackId) {
+        let jumps = std::mem::take(&mut self.jumps);
+        self.frames.push(Frame { sp, before: self.calls_made, jumps });
+        self.calls_made = after;
+    }
+
+    /// It has followed an instruction that is a jump, or (`None`) a call or return, to here.
+    pub(super) fn follows(&mut self, jump: Option<Tail>, to: u64, taken: bool) {
+        self.tail = jump;
+        if let Some(jump) = jump.filter(|_| taken) {
+            self.jumps = [Some((jump.pc, to)), self.jumps[0]];
+        }
+    }
+
     /// Calls that have been left, by a return, an exception or a `longjmp`, are over.
     pub(super) fn unwind(&mut self) {
         while let Some(frame) = self.frames.last()
             && frame.sp < self.regs.rsp
         {
-            self.calls_made = frame.before;
+            (self.calls_made, self.jumps) = (frame.before, frame.jumps);
             self.frames.pop();
         }
     }
