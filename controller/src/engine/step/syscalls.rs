@@ -58,6 +58,10 @@ impl<S: Strategy> Run<'_, S> {
                 self.take_control()?;
                 if self.park(index)? { self.make_thread(index, &call) } else { Ok(()) }
             }
+            number @ (libc::SYS_clone | libc::SYS_clone3) => {
+                self.ask_without(index, &call, libc::CLONE_UNTRACED)?;
+                self.pass(index, blocks(number))
+            }
             number => {
                 if number == libc::SYS_mremap && self.sea.covers(args[0]) {
                     self.protected(args[0], args[1], libc::PROT_WRITE as u64)?;
@@ -290,13 +294,20 @@ impl<S: Strategy> Run<'_, S> {
     /// The kernel makes a thread. That its number is cleared in memory when it ends is our business alone (see
     /// `ends` in `engine/futex.rs`): the kernel would do it once more, when somebody else may use that memory already.
     fn make_thread(&mut self, index: usize, call: &Syscall) -> Result<(), EngineError> {
-        let flags = self.clone_arguments(call).flags;
-        let clears = libc::CLONE_CHILD_CLEARTID as u64;
-        if flags & clears != 0 {
-            self.threads[index].clone_flags = Some(flags);
-            self.set_clone_flags(index, call, flags & !clears)?;
-        }
+        self.ask_without(index, call, libc::CLONE_CHILD_CLEARTID | libc::CLONE_UNTRACED)?;
         self.pass(index, false)
+    }
+
+    /// The kernel is asked for a thread or process without these flags. An untraced one would run by itself, and outlive
+    /// wmtrace.
+    fn ask_without(&mut self, index: usize, call: &Syscall, without: i32) -> Result<(), EngineError> {
+        let flags = self.clone_arguments(call).flags;
+        let less = flags & !(without as u64);
+        if less != flags {
+            self.threads[index].clone_flags = Some(flags);
+            self.set_clone_flags(index, call, less)?;
+        }
+        Ok(())
     }
 
     /// What the program asked for is as it was before the kernel was asked.
