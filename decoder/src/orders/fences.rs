@@ -274,18 +274,21 @@ impl Orders<'_> {
                 lines.entry(row.line).or_default().push(row.column);
             }
         }
-        for at in root..function.end {
-            let node = &unit.nodes[at as usize];
-            let is_fence =
-                || operation(self.debug, unit, at, || None).is_some_and(|op| op.kind == OpKind::Fence);
-            if node.entry_pc.is_some()
-                && is_fence()
-                && let Some(call) = self.debug.call_line(unit, node.call).filter(|call| call.file == path)
-            {
+        for node in self.fence_entries(unit, root) {
+            let call = self.debug.call_line(unit, unit.nodes[node as usize].call);
+            if let Some(call) = call.filter(|call| call.file == path) {
                 lines.entry(call.line).or_default().push(call.column);
             }
         }
         lines
+    }
+
+    /// The fences that a function has entries of.
+    pub(super) fn fence_entries(&self, unit: &Unit, root: u32) -> impl Iterator<Item = u32> {
+        (root..unit.nodes[root as usize].end).filter(move |&at| {
+            unit.nodes[at as usize].entry_pc.is_some()
+                && operation(self.debug, unit, at, || None).is_some_and(|op| op.kind == OpKind::Fence)
+        })
     }
 
     fn is_function(&self, name: &str) -> bool {

@@ -134,7 +134,9 @@ impl Orders<'_> {
         }
         let names = self.names(language);
         let Some(items) = names.file(&declared.file) else {
-            return if leaves_entries(unit) { Effects::default() } else { Effects::BOTH };
+            // Beside a fence that has left an entry there may be one that was made one with it.
+            let alone = leaves_entries(unit) && self.fence_entries(unit, root).next().is_none();
+            return if alone { Effects::default() } else { Effects::BOTH };
         };
         let to = self.last_line(unit, root, node, &declared);
         let range = items.around(declared.line, to);
