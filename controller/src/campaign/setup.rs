@@ -21,7 +21,7 @@ const MAX_STDIN: u64 = 256 << 20;
 
 /// Why a model is the usual one for a program.
 const ORDERS_KNOWN: &str = "orders known";
-const NO_DEBUG_INFORMATION: &str = "no debug information";
+pub(crate) const NO_DEBUG_INFORMATION: &str = "no debug information";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {

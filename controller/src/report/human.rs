@@ -7,6 +7,7 @@ use crate::campaign::Stop;
 use crate::campaign::confirm::{Confirmation, Here};
 use crate::campaign::owner::Owner;
 use crate::campaign::run::Output;
+use crate::campaign::setup::NO_DEBUG_INFORMATION;
 use crate::cli::Shown;
 use crate::engine::Location;
 use crate::text::{Printable, shell_word};
@@ -134,26 +135,56 @@ impl Human {
         Ok(())
     }
 
-    /// What the verdict is worth.
+    /// What the verdict is worth: by which model and why, whether races were looked for, how well orders are known, and
+    /// what ran out of the model's sight.
     fn checked(&mut self, report: &CampaignReport) -> fmt::Result {
-        let (orders, fences) = (report.ledger.tally(false), report.ledger.tally(true));
-        let all = orders.known + orders.policy + orders.strengthened;
-        if all == 0 || report.model != ModelKind::C11 {
+        if report.ledger.modules.is_empty() {
             return Ok(());
         }
-        let races = if report.races { "races were looked for" } else { "races were not looked for" };
-        write!(self.out, "  {races}; orders known of {} of {all} atomic accesses", orders.known)?;
-        let strengthened = orders.strengthened + fences.strengthened;
-        if fences.known > 0 {
+        let races = match (report.model, report.races) {
+            (ModelKind::C11, true) => "races were looked for",
+            _ if report.because == NO_DEBUG_INFORMATION => {
+                "races were not looked for: -g tells the orders of the source"
+            }
+            _ => "races were not looked for",
+        };
+        write!(self.out, "  checked: {} ({}); {races}", report.model, report.because)?;
+        let (orders, fences) = (report.ledger.tally(false), report.ledger.tally(true));
+        let all = orders.known + orders.policy + orders.strengthened;
+        let is_c11 = report.model == ModelKind::C11;
+        if is_c11 && all > 0 {
+            write!(self.out, "; orders known of {} of {all} atomic accesses", orders.known)?;
+        }
+        if is_c11 && fences.known > 0 {
             write!(self.out, ", {} without an instruction placed", plural(fences.known, "fence"))?;
         }
-        if strengthened > 0 {
+        if is_c11 && orders.strengthened + fences.strengthened > 0 {
             write!(
                 self.out,
                 "\n  strengthened: {} and {} of fences (fences may be there that left no trace: behaviour may be missed)",
                 plural(orders.strengthened, "order"),
                 plural(fences.strengthened, "place"),
             )?;
+        }
+        self.out.push('\n');
+        let modules = || report.ledger.modules.iter();
+        let unknown =
+            modules().filter(|(path, managed)| is_c11 && **managed && !report.ledger.is_known(path));
+        self.files("orders unknown", unknown.map(|(path, _)| file_name(path)).collect())?;
+        let native = modules().filter(|(_, managed)| !**managed);
+        self.files("not under the model", native.map(|(path, _)| file_name(path)).collect())
+    }
+
+    /// Files of which something is to be said.
+    fn files(&mut self, what: &str, files: Vec<&str>) -> fmt::Result {
+        const SHOWN: usize = 4;
+        if files.is_empty() {
+            return Ok(());
+        }
+        let shown = files[..files.len().min(SHOWN)].join(", ");
+        write!(self.out, "  {what}: {}", Printable(&shown))?;
+        if let more @ 1.. = files.len().saturating_sub(SHOWN) {
+            write!(self.out, " and {}", plural(more, "other file"))?;
         }
         self.out.push('\n');
         Ok(())
@@ -350,4 +381,8 @@ fn executions(count: u64) -> String {
 /// `1 fence`, `2 fences`.
 fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,6 +1,6 @@
 //! What wmtrace says to a user who has made a mistake, or wants to see more.
 
-use crate::build::{Built, GNU_O2};
+use crate::build::{Built, GNU_O2, STRIPPED};
 use crate::run::{Directory, Report};
 use crate::source::{Source, Variant};
 
@@ -62,4 +62,26 @@ fn the_output_of_the_first_execution() {
     assert_eq!(text.matches("standard error\n    | a thread was here\n").count(), 1, "{text}");
     let text = shown(&["-n", "3"]);
     assert!(!text.contains("all is well") && !text.contains("was here"), "{text}");
+}
+
+/// A verdict says what it is worth: the model and why, whether races were looked for, and what ran natively.
+#[test]
+fn what_a_verdict_is_worth() {
+    let directory = Directory::new("worth");
+    let race = Source::named("verdicts/race.cpp");
+    let said = |options: &[&str], built: &Built| {
+        let output = directory.wmtrace(options).arg(&built.path).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let (known, stripped) = (race.build(Variant::Right, GNU_O2), race.build(Variant::Right, STRIPPED));
+    let text = said(&["-n", "5"], &known);
+    assert!(text.contains("checked: c11 (orders known); races were looked for"), "{text}");
+    assert!(text.contains("not under the model: ld-linux-x86-64.so.2, libc.so.6"), "{text}");
+    let text = said(&["-n", "5"], &stripped);
+    assert!(
+        text.contains("checked: tso (no debug information); races were not looked for: -g tells"),
+        "{text}"
+    );
+    let text = said(&["-n", "5", "--model", "sc"], &known);
+    assert!(text.contains("checked: sc (asked for); races were not looked for\n"), "{text}");
 }

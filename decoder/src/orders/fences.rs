@@ -233,14 +233,10 @@ impl Orders<'_> {
         text: &Items,
         (path, function): (&str, Range<usize>),
     ) -> Effects {
-        let names = self.names(Language::C);
         let mut marks = Marks::default();
         for (token, found) in text.contents(&Place::Code(function.clone())) {
-            let effects = match found {
-                Found::Fence(effects) => effects,
-                Found::Name { .. } => names.of_macro(text.tokens.text(token)).unwrap_or_default(),
-                Found::Barrier(_) => continue,
-            };
+            // Macros are not looked into: most of those that may have fences have none.
+            let Found::Fence(effects) = found else { continue };
             if effects.any() && !text.may_be_left_out(token, &function) {
                 let columns = (token.column, token.column + token.len);
                 marks.0.entry(token.line).or_default().push(Mark { columns, effects, sure: true });
