@@ -170,13 +170,13 @@ impl Human {
         let modules = || report.ledger.modules.iter();
         let unknown =
             modules().filter(|(path, managed)| is_c11 && **managed && !report.ledger.is_known(path));
-        self.files("orders unknown", unknown.map(|(path, _)| file_name(path)).collect())?;
+        self.files("orders unknown", &unknown.map(|(path, _)| file_name(path)).collect::<Vec<_>>())?;
         let native = modules().filter(|(_, managed)| !**managed);
-        self.files("not under the model", native.map(|(path, _)| file_name(path)).collect())
+        self.files("not under the model", &native.map(|(path, _)| file_name(path)).collect::<Vec<_>>())
     }
 
     /// Files of which something is to be said.
-    fn files(&mut self, what: &str, files: Vec<&str>) -> fmt::Result {
+    fn files(&mut self, what: &str, files: &[&str]) -> fmt::Result {
         const SHOWN: usize = 4;
         if files.is_empty() {
             return Ok(());
