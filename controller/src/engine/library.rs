@@ -161,6 +161,11 @@ pub(super) trait LibraryCalls: Execution {
         let id = self.parts().threads[index].id;
         let [first, second, third] = call.args;
         let status = result as u32;
+        if let Kind::Destroy(object @ (Object::Barrier | Object::Condition)) = call.kind {
+            // The C library has waited until everybody has left it, in ways that nobody has seen: what they have looked at
+            // on their way out may be freed now.
+            self.parts().machine.foreign(id, site, Addr(first), object.len());
+        }
         self.lock_returned(index, call, status);
         self.join_returned(index, call, status);
         let it = self.parts();
@@ -182,11 +187,6 @@ pub(super) trait LibraryCalls: Execution {
                 it.machine.acquire(id, second, site);
             }
             Kind::Once => it.machine.acquire(id, first, site),
-            // The C library has waited until everybody has left it, in ways that nobody has seen: what they have looked at
-            // on their way out may be freed now.
-            Kind::Destroy(object @ (Object::Barrier | Object::Condition)) => {
-                it.machine.foreign(id, site, Addr(first), object.len());
-            }
             Kind::Join | Kind::TryJoin if status == 0 => {
                 if let Some(child) = call.child {
                     self.pend(index, Pending::Join { child }, Op::Join { child }, site, 0);
