@@ -1,4 +1,5 @@
-// Processes that ask not to be traced (CLONE_UNTRACED, as LeakSanitizer does), and outlive the program, are ended with it.
+// Processes that ask not to be traced (CLONE_UNTRACED, as LeakSanitizer does), and outlive the program, are ended with it. By
+// themselves they end after a second.
 // Expect: clean
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,6 +15,7 @@ static long untraced(void) {
 static void *escapes(void *unused) {
     if (untraced() == 0) {
         untraced();
+        alarm(1);
         for (;;)
             pause();
     }
