@@ -96,9 +96,12 @@ impl Private {
                 places::mounts(&places::of(program, &mounted), &mounted)
             }
         };
+        let mut options = options.clone();
+        // A program that lies among the recordings must be found.
+        options.hidden = options.hidden.filter(|hidden| !program.path.starts_with(hidden));
         let mut private = Private {
             program: program.clone(),
-            options: options.clone(),
+            options,
             timeout,
             mounts,
             view: None,

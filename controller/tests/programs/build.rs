@@ -155,7 +155,10 @@ pub(crate) fn compile(compiler: &'static str, flags: &[&str], path: &Path, text:
     // Others may be compiling the same: whoever is ready first gives it the name, whole, and nobody replaces what
     // somebody may be running.
     let unique = format!("{}-{}", std::process::id(), UNIQUE.fetch_add(1, Ordering::Relaxed));
-    let partial = result.with_extension(unique);
+    // rustc names files of its own after the result: each has a directory.
+    let own = directory.join(unique);
+    std::fs::create_dir_all(&own).unwrap();
+    let partial = own.join(stem);
     // Libraries come after what needs them.
     let (libraries, flags): (Vec<&str>, Vec<&str>) = flags.iter().partition(|flag| flag.starts_with("-l"));
     let mut command = Command::new(compiler);
@@ -164,7 +167,7 @@ pub(crate) fn compile(compiler: &'static str, flags: &[&str], path: &Path, text:
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{compiler} {} {}:\n{messages}", flags.join(" "), path.display());
     let named = std::fs::hard_link(&partial, &result);
-    std::fs::remove_file(&partial).unwrap();
+    std::fs::remove_dir_all(&own).unwrap();
     assert!(named.is_ok() || result.exists(), "{}: {named:?}", result.display());
     result
 }
