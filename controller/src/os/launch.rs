@@ -9,7 +9,9 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A file in memory.
 pub(crate) fn memory_file(name: &str) -> io::Result<File> {
@@ -148,13 +150,12 @@ pub(crate) fn launch(start: &Start<'_>) -> Result<Tid, LaunchError> {
     let limits = limits::to_set(start.limits);
     let streams = [start.stdin.as_raw_fd(), start.stdout.as_raw_fd(), start.stderr.as_raw_fd()];
     let only = super::descriptors::none_copied();
+    let (pipes, parent) = ([go_read.as_raw_fd(), failed_write.as_raw_fd()], std::process::id());
     // SAFETY: until it executes the program, the child only makes system calls, on memory made before the fork.
     let child = unsafe {
         match libc::fork() {
             -1 => return Err(LaunchError::Fork(io::Error::last_os_error())),
-            0 => {
-                in_child(start, &args, &env, &limits, streams, go_read.as_raw_fd(), failed_write.as_raw_fd())
-            }
+            0 => in_child(start, &args, &env, &limits, streams, pipes, parent),
             child => Tid(child),
         }
     };
@@ -265,6 +266,31 @@ const FILTER: i32 = 1;
 const LAYOUT: i32 = 2;
 const ENTER: i32 = 3;
 
+/// The calling process, which `parent` has just made, ends when the thread that made it does: nothing outlives a wmtrace that
+/// is killed.
+pub(super) fn die_with(parent: u32) {
+    // SAFETY: system calls without memory.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // It may have ended before.
+        if libc::getppid() as u32 != parent {
+            libc::_exit(127);
+        }
+    }
+}
+
+/// What the command starts ends when the calling thread does.
+pub(crate) fn dies_with_us(command: &mut Command) {
+    let parent = std::process::id();
+    // SAFETY: system calls only.
+    unsafe {
+        command.pre_exec(move || {
+            die_with(parent);
+            Ok(())
+        });
+    }
+}
+
 /// The child between fork and exec: system calls only.
 unsafe fn in_child(
     start: &Start<'_>,
@@ -272,8 +298,8 @@ unsafe fn in_child(
     env: &[*const libc::c_char],
     limits: &[limits::ToSet],
     streams: [i32; 3],
-    go: i32,
-    failed: i32,
+    [go, failed]: [i32; 2],
+    parent: u32,
 ) -> ! {
     // SAFETY: system calls on memory that the parent prepared; every descriptor is open.
     unsafe {
@@ -285,7 +311,7 @@ unsafe fn in_child(
         let fail = |failed: i32| -> ! { tell(failed, EXEC) };
         // Out of the terminal's foreground group: its signals are for us.
         libc::setpgid(0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        die_with(parent);
         // Wait until we are traced.
         let mut byte = 0u8;
         while libc::read(go, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
@@ -300,7 +326,7 @@ unsafe fn in_child(
                 tell(failed, ENTER);
             }
             // Whoever gets privileges, if only in a namespace, is no longer told of its parent's end.
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            die_with(parent);
         }
         if libc::chdir(start.cwd.as_ptr()) != 0 {
             fail(failed);

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use super::launch::pipe;
+use super::launch::{die_with, pipe};
 use super::{Tid, ptrace};
 use std::ffi::CString;
 use std::fs::File;
@@ -105,6 +105,7 @@ struct Making<'a> {
     memory: CString,
     told: i32,
     go: i32,
+    parent: u32,
 }
 
 /// Where the process begins.
@@ -248,6 +249,7 @@ fn made(
         memory: CString::new(format!("size={MOST_WRITTEN}m,nr_inodes={MOST_FILES},mode=700"))?,
         told: told_write.as_raw_fd(),
         go: go_read.as_raw_fd(),
+        parent: std::process::id(),
     };
     // SAFETY: the child only makes system calls, on memory made before the fork.
     let maker = unsafe {
@@ -287,6 +289,7 @@ pub(crate) fn start(command: &mut Command, view: Option<&View>, cwd: &Path) -> i
         None => None,
     };
     command.process_group(0);
+    let parent = std::process::id();
     // SAFETY: system calls only, on memory made before the fork.
     unsafe {
         command.pre_exec(move || {
@@ -294,7 +297,7 @@ pub(crate) fn start(command: &mut Command, view: Option<&View>, cwd: &Path) -> i
             if !entered || libc::chdir(cwd.as_ptr()) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            die_with(parent);
             Ok(())
         });
     }
@@ -361,7 +364,7 @@ unsafe fn make(making: &Making<'_>) -> ! {
                 && *libc::__errno_location() == libc::EINTR
             {}
         };
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        die_with(making.parent);
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
@@ -407,7 +410,7 @@ unsafe fn make(making: &Making<'_>) -> ! {
         }
         // So that our parent may look into it.
         libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        die_with(making.parent);
         let memory = making.memory.as_ptr().cast();
         if libc::mount(c"wmtrace".as_ptr(), base, c"tmpfs".as_ptr(), libc::MS_NODEV, memory) != 0
             || !take(base, libc::O_RDONLY | libc::O_DIRECTORY, making.layers)

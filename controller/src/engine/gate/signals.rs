@@ -81,6 +81,7 @@ fn ask(qemu: &Path, signal: i32) -> Option<i32> {
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let mut command = Command::new(qemu);
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    launch::dies_with_us(&mut command);
     let only = descriptors::none_copied();
     let mut child = command.spawn().ok()?;
     drop(only);
